@@ -1,0 +1,46 @@
+# The commands of this project; CMakePresets.json and ./setup do the work.
+.DEFAULT_GOAL := build
+.PHONY: setup configure build demo test bundle format format-check lint layers bench clean
+
+RELEASE := build/release
+PROGRAM := $(RELEASE)/cuda-rlm
+SOURCES := find $(wildcard src tests bench) -name '*.h' -o -name '*.cpp'
+
+setup:
+	@./setup
+
+configure: setup
+	@mkdir -p build
+	@cmake --preset release -DRECUDA_WERROR=$(if $(CI),ON,OFF) >$(RELEASE).log 2>&1 || { cat $(RELEASE).log >&2; exit 1; }
+
+build: configure
+	cmake --build --preset release
+
+# Each demo has a folder of its own, so it can be run again.
+demo: build
+	$(PROGRAM) run --task nano30b_rmsnorm --preset offline --out-dir artifacts/demo/$$(date +%Y%m%d-%H%M%S-%N)
+
+test: build
+	@tools/run_tests.py $(RELEASE)
+
+bundle: build
+	tools/bundle $(RELEASE)
+
+bench: build
+	cmake --build --preset release --target benchmarks
+	@for program in $(RELEASE)/bench_*; do $$program || exit 1; done
+
+format:
+	$(SOURCES) | xargs -r clang-format -i
+
+format-check:
+	$(SOURCES) | xargs -r clang-format --dry-run -Werror
+
+lint:
+	tools/lint.py $(RELEASE)
+
+layers:
+	tools/check_layers.py
+
+clean:
+	rm -rf build

@@ -1,0 +1,18 @@
+#! idea   one program a row; the row is padded to a power of two and stays in registers
+#! tune   WARPS = 4, 8, 2, 16
+#! launch rmsnorm[T](x, w, y, eps, H=H, B=pow2_ceil(H), TWO=ROUNDING_TWO) num_warps=WARPS
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def rmsnorm(x, w, y, eps, H: tl.constexpr, B: tl.constexpr, TWO: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64) * H
+    i = tl.arange(0, B)
+    inside = i < H
+    v = tl.load(x + row + i, mask=inside, other=0.0).to(tl.float32)
+    g = tl.load(w + i, mask=inside, other=0.0).to(tl.float32)
+    normed = v * tl.rsqrt(tl.sum(v * v, axis=0) / H + eps)
+    if TWO:
+        normed = normed.to(tl.bfloat16).to(tl.float32)
+    tl.store(y + row + i, (normed * g).to(tl.bfloat16), mask=inside)

@@ -1,0 +1,290 @@
+#include "build/ptx_screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "build/ptx_text.h"
+
+namespace recuda {
+namespace {
+
+using Tokens = std::span<const PtxToken>;
+using Names = std::set<std::string_view>;
+
+
+/// The device runtime's functions; those of cooperative groups (cudaCG…) launch nothing.
+bool is_launch_function(std::string_view name) {
+    return (name.starts_with("cuda") && !name.starts_with("cudaCG")) || name.starts_with("__cudaCDP");
+}
+
+/// Names that compilers give to texts: NVRTC's for printf, __func__ and assert, Triton's for its printf and assert.
+bool is_compiler_text(std::string_view name) {
+    return name.starts_with("$str") || name.starts_with("__unnamed") || name.starts_with("__func__") || name.starts_with("__FUNCTION__") ||
+           name.starts_with("__PRETTY_FUNCTION__") || name.find("__func__") != std::string_view::npos ||
+           name.starts_with("assertFunc_") || name.starts_with("assertFile_") || name.starts_with("assertMessage_") ||
+           name.starts_with("printfFormat_");
+}
+
+/// One instruction: its opcode and the tokens of each operand.
+struct Instruction {
+    std::string_view opcode;
+    std::vector<Tokens> operands;
+    uint32_t line = 0;
+};
+
+/// Splits the tokens of a statement without its ';' at the commas outside brackets.
+Instruction instruction_of(Tokens tokens) {
+    Instruction instruction;
+    if (!tokens.empty() && tokens[0].is("@")) {  // @%p1 or @!%p1
+        const size_t skipped = tokens.size() > 1 && tokens[1].is("!") ? 3 : 2;
+        tokens = tokens.subspan(std::min(skipped, tokens.size()));
+    }
+    if (tokens.empty()) return instruction;
+    instruction.opcode = tokens[0].text;
+    instruction.line = tokens[0].line;
+    size_t first = 1;
+    int depth = 0;
+    for (size_t i = 1; i <= tokens.size(); ++i) {
+        if (i < tokens.size()) {
+            if (tokens[i].is("{") || tokens[i].is("[") || tokens[i].is("(")) ++depth;
+            if (tokens[i].is("}") || tokens[i].is("]") || tokens[i].is(")")) --depth;
+            if (depth > 0 || !tokens[i].is(",")) continue;
+        }
+        if (i > first) instruction.operands.push_back(tokens.subspan(first, i - first));
+        first = i + 1;
+    }
+    return instruction;
+}
+
+/// Where addresses of global variables go in one module.
+class Flow {
+ public:
+    void declare(std::string_view name) { globals_.insert(name); }
+    void refer(std::string_view from, std::string_view to) { refers_[from].insert(to); }
+
+    bool empty() const { return globals_.empty(); }
+    bool knows(std::string_view name) const { return globals_.contains(name); }
+
+    /// Follows a function's instructions until nothing new is learned. Returns the first offence or "".
+    std::string follow(const std::vector<Instruction>& body) {
+        held_.clear();
+        bool learned = true;
+        while (learned) {
+            learned = false;
+            for (const Instruction& instruction : body) learned |= step(instruction);
+        }
+        for (const Instruction& instruction : body)
+            if (std::string why = offence(instruction); !why.empty()) return why;
+        return "";
+    }
+
+ private:
+    /// The variables whose addresses the operand holds, itself or in its registers.
+    Names held_by(Tokens operand) const {
+        Names names;
+        for (const PtxToken& token : operand) {
+            if (token.kind != PtxToken::Kind::word) continue;
+            if (globals_.contains(token.text)) names.insert(token.text);
+            if (const auto held = held_.find(token.text); held != held_.end()) names.insert(held->second.begin(), held->second.end());
+        }
+        return names;
+    }
+
+    static bool is_load(std::string_view opcode) { return opcode.starts_with("ld.") || opcode.starts_with("ldu.") || opcode.starts_with("tex") || opcode.starts_with("suld"); }
+
+    bool step(const Instruction& instruction) {
+        if (instruction.operands.empty()) return false;
+        Names names;
+        for (size_t i = 1; i < instruction.operands.size(); ++i) names.merge(held_by(instruction.operands[i]));
+        if (is_load(instruction.opcode)) {  // what a table of addresses holds
+            Names pointed;
+            for (std::string_view name : names)
+                if (const auto refers = refers_.find(name); refers != refers_.end()) pointed.insert(refers->second.begin(), refers->second.end());
+            names = std::move(pointed);
+        }
+        if (names.empty()) return false;
+        bool learned = false;
+        for (const PtxToken& token : instruction.operands[0]) {
+            if (token.kind != PtxToken::Kind::word) continue;
+            Names& held = held_[token.text];
+            const size_t before = held.size();
+            held.insert(names.begin(), names.end());
+            learned |= held.size() != before;
+        }
+        return learned;
+    }
+
+    std::string offence(const Instruction& instruction) const {
+        const std::string_view opcode = instruction.opcode;
+        const auto says = [&](const Names& names, std::string_view what) {
+            return names.empty() ? std::string() : fmt::format("line {} of the PTX {} '{}'", instruction.line, what, *names.begin());
+        };
+        const auto starts = [&](std::initializer_list<std::string_view> stems) {
+            return std::ranges::any_of(stems, [&](std::string_view stem) { return opcode.starts_with(stem); });
+        };
+        if (instruction.operands.empty() || is_load(opcode) || starts({"prefetch", "applypriority"})) return "";
+        const bool copy = starts({"cp.async", "cp.reduce"});
+        const bool writes = copy || starts({"st.", "atom.", "red.", "multimem", "stmatrix", "sust", "discard", "mbarrier", "tensormap", "wmma.store", "createpolicy", "fence.proxy"});
+        if (!writes) return starts({"call"}) ? call_offence(instruction, says) : "";
+        for (size_t i = 0; i < instruction.operands.size(); ++i) {
+            const bool address = instruction.operands[i].front().is("[");
+            if (copy && i > 0 && address) continue;  // a source
+            Names names = held_by(instruction.operands[i]);
+            if (!address) std::erase_if(names, is_compiler_text);
+            if (std::string why = says(names, address ? "writes to" : "lets go of the address of"); !why.empty()) return why;
+        }
+        return "";
+    }
+
+    template <typename Says>
+    std::string call_offence(const Instruction& instruction, const Says& says) const {
+        for (Tokens operand : instruction.operands) {
+            Names names = held_by(operand);
+            std::erase_if(names, is_compiler_text);
+            if (std::string why = says(names, "passes on the address of"); !why.empty()) return why;
+        }
+        return "";
+    }
+
+    Names globals_;
+    std::map<std::string_view, Names> refers_;
+    std::unordered_map<std::string_view, Names> held_;
+};
+
+class Screen {
+ public:
+    explicit Screen(std::string_view ptx) : tokens_(ptx_tokens(ptx)) {}
+
+    std::string run() {
+        declarations();
+        if (!why_.empty() || flow_.empty()) return why_;
+        for (const auto& [open, end] : bodies_)
+            if (std::string why = flow_.follow(instructions(open + 1, end - 1)); !why.empty())
+                return fmt::format("a variable in device memory that outlives the launch is refused: {}", why);
+        return "";
+    }
+
+ private:
+    /// Module level: bodies, variables, functions of others.
+    void declarations() {
+        size_t first = 0;
+        for (size_t i = 0; i < tokens_.size() && why_.empty();) {
+            if (tokens_[i].is(";")) {
+                statement(first, i);
+                first = ++i;
+            } else if (tokens_[i].is("{") || tokens_[i].is("(") || tokens_[i].is("[")) {
+                const size_t open = i;
+                i = behind_bracket(tokens_, open);
+                if (!tokens_[open].is("{") || is_initialiser(open)) continue;
+                if (!is_section(first, open)) body(open, i);
+                first = i;
+            } else {
+                ++i;
+            }
+        }
+    }
+
+    bool is_initialiser(size_t open) const { return open > 0 && tokens_[open - 1].is("="); }
+
+    /// Debugging data: `.section .debug_info { … }`, behind directives that no ';' ends.
+    bool is_section(size_t first, size_t open) const {
+        for (size_t i = open; i-- > first;) {
+            if (tokens_[i].is(".entry") || tokens_[i].is(".func")) return false;
+            if (tokens_[i].is(".section")) return true;
+        }
+        return false;
+    }
+
+    void body(size_t open, size_t end) {
+        bodies_.emplace_back(open, end);
+        for (size_t i = open; i < end; ++i)
+            if (tokens_[i].is(".global")) return refuse_declared(tokens_[i].line);
+    }
+
+    void refuse_declared(uint32_t line) {
+        why_ = fmt::format("a variable in device memory that inline assembly declares is refused: line {} of the PTX", line);
+    }
+
+    void statement(size_t first, size_t end) {
+        Tokens tokens = Tokens(tokens_).subspan(first, end - first);
+        const auto has = [&](std::string_view word) { return std::ranges::any_of(tokens, [&](const PtxToken& t) { return t.is(word); }); };
+        if (has(".extern") && has(".func")) return external_function(tokens);
+        if (!has(".global")) return;
+        if (!bodies_.empty()) return refuse_declared(tokens.back().line);
+        tokens = tokens.subspan(static_cast<size_t>(std::ranges::find_if(tokens, [](const PtxToken& t) { return t.is(".global"); }) - tokens.begin()));
+        variable(tokens, has(".managed") || has("managed"));
+    }
+
+    /// `.extern .func (.param .b32 r) NAME (…)`.
+    void external_function(Tokens tokens) {
+        for (const PtxToken& token : tokens) {
+            if (token.kind == PtxToken::Kind::word && is_launch_function(token.text))
+                why_ = fmt::format("a launch from the device is refused: the kernel calls {}", token.text);
+        }
+    }
+
+    /// `.global .align 4 .b8 NAME[16] = {…}`.
+    void variable(Tokens tokens, bool managed) {
+        std::string_view name;
+        bool initialiser = false;
+        for (const PtxToken& token : tokens) {
+            if (token.is("=")) initialiser = true;
+            const bool identifier = token.kind == PtxToken::Kind::word && !token.text.starts_with('.') && !(token.text[0] >= '0' && token.text[0] <= '9');
+            if (!identifier || token.is("generic")) continue;
+            if (initialiser) flow_.refer(name, token.text);
+            else if (name.empty()) name = token.text;
+        }
+        if (managed) why_ = fmt::format("managed variable '{}' is refused: it would outlive the launch", name);
+        flow_.declare(name);
+    }
+
+    /// The instructions of a body, those in its nested blocks included.
+    std::vector<Instruction> instructions(size_t first, size_t end) const {
+        std::vector<Instruction> all;
+        size_t begin = first;
+        for (size_t i = first; i < end; ++i) {
+            if (i == begin && tokens_[i].is(".loc")) {
+                begin = behind_location(i);
+                i = begin - 1;
+                continue;
+            }
+            const PtxToken& token = tokens_[i];
+            const bool block = i == begin && (token.is("{") || token.is("}"));
+            const bool label = token.is(":") && i == begin + 1;
+            if (!block && !label && !token.is(";") && !(token.is("}") && closes_block(i))) continue;
+            if (token.is(";") && !tokens_[begin].text.starts_with('.')) all.push_back(instruction_of(Tokens(tokens_).subspan(begin, i - begin)));
+            begin = i + 1;
+        }
+        return all;
+    }
+
+    /// `.loc 1 16 0, function_name $L__info_string0 + 12, inlined_at 1 9 3` has no ';'.
+    size_t behind_location(size_t at) const {
+        at += 4;
+        while (at + 1 < tokens_.size() && tokens_[at].is(",")) {
+            at += tokens_[at + 1].is("inlined_at") ? 5 : 3;
+            if (at + 1 < tokens_.size() && tokens_[at].is("+")) at += 2;
+        }
+        return at;
+    }
+
+    /// A '}' behind a ';' closes a block; one behind a register closes a vector.
+    bool closes_block(size_t at) const { return tokens_[at - 1].is(";") || tokens_[at - 1].is("}") || tokens_[at - 1].is(":"); }
+
+    std::vector<PtxToken> tokens_;
+    std::vector<std::pair<size_t, size_t>> bodies_;
+    Flow flow_;
+    std::string why_;
+};
+
+}  // namespace
+
+std::string screen_ptx(std::string_view ptx) { return Screen(ptx).run(); }
+
+}  // namespace recuda

@@ -1,0 +1,179 @@
+#include "device/cuda/in_process.h"
+
+#include "base/text.h"
+#include "device/cuda/guarded_memory.h"
+#include "device/cuda/launcher.h"
+#include "device/cuda/probe.h"
+#include "device/cuda/timing.h"
+
+namespace recuda::cuda {
+namespace {
+
+/// The primary context of a GPU, current in this thread.
+class PrimaryContext {
+ public:
+    PrimaryContext(const Driver& driver, int ordinal) : driver_(driver) {
+        driver_.check(driver_.cuDeviceGet(&device_, ordinal), "open the GPU");
+        CUcontext context = nullptr;
+        driver_.check(driver_.cuDevicePrimaryCtxRetain(&context, device_), "make a context on the GPU");
+        driver_.check(driver_.cuCtxSetCurrent(context), "use a context of the GPU");
+    }
+    PrimaryContext(const PrimaryContext&) = delete;
+    ~PrimaryContext() { driver_.cuDevicePrimaryCtxRelease(device_); }
+
+ private:
+    const Driver& driver_;
+    CUdevice device_ = 0;
+};
+
+std::string names_of(std::span<const Launch> launches) {
+    std::vector<std::string> names;
+    for (const Launch& launch : launches)
+        if (names.empty() || names.back() != launch.entry) names.push_back(launch.entry);
+    return fmt::format("{} `{}`", names.size() == 1 ? "kernel" : "one of the kernels", joined(names, "`, `"));
+}
+
+class InProcessDevice : public Device {
+ public:
+    InProcessDevice(int ordinal, std::function<std::string()> printed)
+        : info_(describe(driver_, ordinal)),
+          context_(driver_, ordinal),
+          stream_(make_stream(driver_)),
+          finished_(make_event(driver_)),
+          memory_(driver_, stream_.get()),
+          launcher_(driver_, memory_, info_.target),
+          probe_(driver_),
+          printed_(std::move(printed)) {}
+
+    bool usable() const { return usable_; }
+    const DeviceInfo& info() const override { return info_; }
+
+    BufferId allocate(std::string name, uint64_t bytes) override { return memory_.allocate(std::move(name), bytes); }
+
+    void free(BufferId buffer) override { memory_.free(buffer); }
+
+    void write(BufferId buffer, uint64_t offset_bytes, std::span<const std::byte> bytes) override {
+        const CUdeviceptr to = memory_.address(buffer, offset_bytes, bytes.size());
+        if (bytes.empty()) return;
+        settle(driver_.cuMemcpyHtoDAsync(to, bytes.data(), bytes.size(), stream_.get()), "write to the GPU");
+    }
+
+    void read(BufferId buffer, uint64_t offset_bytes, std::span<std::byte> bytes) override {
+        const CUdeviceptr from = memory_.address(buffer, offset_bytes, bytes.size());
+        if (bytes.empty()) return;
+        settle(driver_.cuMemcpyDtoHAsync(bytes.data(), from, bytes.size(), stream_.get()), "read from the GPU");
+    }
+
+    void fill(BufferId buffer, std::byte value, bool) override {
+        const GuardedMemory::Buffer& found = memory_.at(buffer);
+        if (found.bytes == 0) return;
+        settle(driver_.cuMemsetD8Async(found.address, static_cast<unsigned char>(value), found.bytes, stream_.get()),
+               "fill a buffer of the GPU");
+    }
+
+    ModuleId load(const Binary& binary) override { return launcher_.load(binary); }
+    void unload(ModuleId module) override { launcher_.unload(module); }
+
+    Execution run(std::span<const Launch> launches, const RunOptions& options) override;
+    Timing time(const TimingRequest& request) override;
+
+ private:
+    void settle(CUresult enqueued, std::string_view what);
+    CUresult enqueue(PreparedRun& run, Execution& execution);
+    void check_canaries(std::span<const Launch> launches, Execution& execution);
+
+    Driver driver_;
+    DeviceInfo info_;
+    PrimaryContext context_;
+    Stream stream_;
+    Event finished_;
+    GuardedMemory memory_;
+    Launcher launcher_;
+    Probe probe_;
+    std::function<std::string()> printed_;
+    bool usable_ = true;
+};
+
+/// Waits for the copy or fill that was just enqueued.
+void InProcessDevice::settle(CUresult enqueued, std::string_view what) {
+    const CUresult result = enqueued == CUDA_SUCCESS ? driver_.cuStreamSynchronize(stream_.get()) : enqueued;
+    usable_ = usable_ && !is_sticky(result);
+    driver_.check(result, what);
+}
+
+/// Enqueues the launches up to the first that the driver refuses; that one's error is in `execution` then.
+CUresult InProcessDevice::enqueue(PreparedRun& run, Execution& execution) {
+    for (PreparedLaunch& launch : run.launches) {
+        const CUresult result = launcher_.enqueue(launch, stream_.get());
+        if (is_sticky(result)) return result;
+        if (result != CUDA_SUCCESS) {
+            execution.outcome = Outcome::launch_refused;
+            execution.log = fmt::format("kernel `{}`: {}", launch.entry, driver_.words(result));
+            break;
+        }
+    }
+    return driver_.cuEventRecord(finished_.get(), stream_.get());
+}
+
+Execution InProcessDevice::run(std::span<const Launch> launches, const RunOptions& options) {
+    Execution execution;
+    PreparedRun run = launcher_.prepare(launches);
+    if (!run.refusal.empty()) {
+        execution.outcome = Outcome::launch_refused;
+        execution.log = run.refusal;
+        return execution;
+    }
+    const Deadline deadline = after_seconds(options.deadline_s);
+    CUresult result = enqueue(run, execution);
+    if (result == CUDA_SUCCESS) result = await(driver_, finished_.get(), deadline);
+    // What kernels printed is handed over by this call, not by the event.
+    if (result == CUDA_SUCCESS) result = driver_.cuStreamSynchronize(stream_.get());
+    if (result == CUDA_SUCCESS) {
+        check_canaries(launches, execution);
+    } else if (result == CUDA_ERROR_NOT_READY) {
+        usable_ = false;
+        execution.outcome = Outcome::timed_out;
+        execution.log = fmt::format("{} had not ended after {} s", names_of(launches), options.deadline_s);
+    } else {
+        usable_ = false;
+        execution.outcome = Outcome::faulted;
+        execution.log = fmt::format("{}: {}", names_of(launches), driver_.words(result));
+    }
+    execution.printed = printed_();
+    return execution;
+}
+
+void InProcessDevice::check_canaries(std::span<const Launch> launches, Execution& execution) {
+    execution.reports = memory_.broken_canaries();
+    if (execution.reports.empty()) return;
+    execution.outcome = Outcome::faulted;
+    if (launches.size() == 1)
+        for (Report& report : execution.reports) report.kernel = launches.front().entry;
+}
+
+Timing InProcessDevice::time(const TimingRequest& request) {
+    Timing timing = time_runs({driver_, stream_.get(), memory_, launcher_, probe_}, request);
+    if (timing.outcome == Outcome::faulted || timing.outcome == Outcome::timed_out) {
+        usable_ = false;
+        return timing;
+    }
+    driver_.check(driver_.cuStreamSynchronize(stream_.get()), "wait for the GPU");
+    printed_();  // not part of a timing; emptied so that it does not show up in the next run
+    const std::vector<Report> reports = memory_.broken_canaries();
+    if (!reports.empty()) {
+        timing = {};
+        timing.outcome = Outcome::faulted;
+        timing.log = reports.front().message;
+    }
+    return timing;
+}
+
+}  // namespace
+
+InProcess make_in_process(int ordinal, std::function<std::string()> printed) {
+    auto device = std::make_unique<InProcessDevice>(ordinal, std::move(printed));
+    const InProcessDevice* const asked = device.get();
+    return {std::move(device), [asked] { return asked->usable(); }};
+}
+
+}  // namespace recuda::cuda

@@ -1,0 +1,145 @@
+// A place where binaries run: `cuda` (a worker process with the driver API) or `vgpu` (the virtual GPU).
+//
+// A Device owns its buffers and modules and hands out small ids. What a kernel does wrong comes back as data in an
+// Execution; Error is thrown only when the device itself is unusable or misused by us.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "kernel/binary.h"
+#include "kernel/outcome.h"
+#include "kernel/report.h"
+
+namespace recuda {
+
+struct Counters;
+
+enum class DeviceKind { vgpu, cuda };
+
+/// Facts of a device. For `vgpu` those of the GPU that it stands for.
+struct DeviceInfo {
+    DeviceKind kind = DeviceKind::vgpu;
+    std::string name;     // "NVIDIA H200", "virtual GPU"
+    std::string target;   // "sm_90"
+    bool measures_time = false;
+    bool integrated = false;          // shares memory with the host
+    uint32_t sm_count = 0;
+    uint32_t max_threads_per_block = 1024;
+    uint32_t max_threads_per_sm = 2048;
+    uint32_t max_shared_bytes = 0;       // a block, after opting in
+    uint32_t shared_bytes_per_sm = 0;
+    uint32_t registers_per_sm = 65536;
+    uint32_t max_cluster_blocks = 8;
+    uint64_t l2_bytes = 0;
+    uint64_t memory_bytes = 0;
+    double memory_bytes_per_ns = 0;      // theoretical peak bandwidth (1 byte/ns = 1 GB/s); 0 where unknown
+    std::string driver;                  // version, "" for vgpu
+};
+
+using BufferId = uint32_t;
+using ModuleId = uint32_t;
+
+/// How a TMA descriptor over a buffer is to be built (cuTensorMapEncodeTiled); dims and box innermost first.
+struct TensorMap {
+    BufferId buffer = 0;
+    std::string dtype;
+    std::vector<uint64_t> dims;
+    std::vector<uint64_t> strides_bytes;  // of dims 1…; empty: dense
+    std::vector<uint32_t> box;
+    uint32_t swizzle = 0;                 // 0, 32, 64, 128
+};
+
+/// One kernel argument, resolved: a buffer's address plus offset, bytes as they stand, or a tensor map.
+struct Argument {
+    enum class Kind { buffer, value, tensor_map } kind = Kind::value;
+    BufferId buffer = 0;
+    uint64_t offset_bytes = 0;
+    std::vector<std::byte> value;
+    std::shared_ptr<const TensorMap> tensor_map;
+};
+
+/// One launch, every expression resolved.
+struct Launch {
+    ModuleId module = 0;
+    std::string entry;
+    Dim3 grid, block, cluster{1, 1, 1};
+    uint32_t shared_bytes = 0;  // dynamic
+    bool cooperative = false;
+    bool programmatic = false;  // programmatic dependent launch: may start before its predecessor has ended
+    std::vector<Argument> arguments;
+};
+
+/// What became of one run of launches.
+struct Execution {
+    Outcome outcome = Outcome::correct;  // correct here means: completed; else faulted, timed_out, unsupported, launch_refused
+    std::vector<Report> reports;
+    std::string log;     // "unsupported: opcode at line", the driver's words …
+    std::string printed; // what the kernels printed with printf
+    std::shared_ptr<const Counters> counters;  // vgpu only
+};
+
+struct RunOptions {
+    double deadline_s = 60;        // wall clock; past it the outcome is timed_out
+    uint64_t schedule = 0;         // vgpu: seed that permutes warp and block order; 0: natural order
+    bool checks = true;            // vgpu: all checks on
+    bool count = true;             // vgpu: counters on
+};
+
+/// What to time: `sequences[i]` is one complete run of the candidate on buffer set i (rotated between samples).
+struct TimingRequest {
+    std::vector<std::vector<Launch>> sequences;
+    uint32_t samples = 30;
+    uint32_t warmups = 3;
+    uint32_t runs_per_sample = 1;  // > 1: so many runs, on successive buffer sets, in one graph; times are divided by it
+    std::vector<BufferId> cleared;        // set to zero before every run, inside the timed span (scratch … zeroed)
+    double deadline_s = 60;
+};
+
+struct Timing {
+    Outcome outcome = Outcome::correct;  // correct: samples are there
+    std::vector<double> samples_ns;      // time of one run, each sample
+    std::vector<double> clock_mhz;       // SM clock seen beside each sample; may be empty
+    std::string method;                  // "graph of 20 runs" …
+    std::string log;
+};
+
+/// The process that held a device's buffers and modules is gone: their ids stand for nothing any more.
+class DeviceLost : public Error {
+ public:
+    using Error::Error;
+};
+
+class Device {
+ public:
+    virtual ~Device() = default;
+
+    virtual const DeviceInfo& info() const = 0;
+
+    /// A new buffer at a random multiple of 256 bytes within guard bands; contents uninitialised. `name` is what reports call it.
+    virtual BufferId allocate(std::string name, uint64_t bytes) = 0;
+    virtual void free(BufferId buffer) = 0;
+    /// Copies bytes into the buffer at `offset_bytes`; they count as initialised from then on.
+    virtual void write(BufferId buffer, uint64_t offset_bytes, std::span<const std::byte> bytes) = 0;
+    /// Copies bytes out, written by anybody or not.
+    virtual void read(BufferId buffer, uint64_t offset_bytes, std::span<std::byte> bytes) = 0;
+    /// Fills with one byte value. As `poison` the bytes count as uninitialised for the checks (vgpu).
+    virtual void fill(BufferId buffer, std::byte value, bool poison) = 0;
+
+    /// Loads a binary; throws Error naming the driver's or parser's reason when it cannot be loaded at all.
+    virtual ModuleId load(const Binary& binary) = 0;
+    virtual void unload(ModuleId module) = 0;
+
+    /// Runs the launches in order and waits for them.
+    virtual Execution run(std::span<const Launch> launches, const RunOptions& options = {}) = 0;
+
+    /// Times sequences; only where info().measures_time.
+    virtual Timing time(const TimingRequest& request) = 0;
+};
+
+}  // namespace recuda

@@ -1,0 +1,124 @@
+// A block: its warps, barriers and shared memory, as a machine that can be stopped after any slice and resumed later.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "device/vgpu/faults.h"
+#include "device/vgpu/memory/global.h"
+#include "device/vgpu/memory/shared.h"
+#include "device/vgpu/program.h"
+#include "device/vgpu/tally.h"
+#include "device/vgpu/warp.h"
+
+namespace recuda::vgpu {
+
+/// What all blocks of one launch share. Nothing in it changes while blocks run, but for the atomics.
+struct LaunchState {
+    const Program* program = nullptr;
+    GlobalMemory* memory = nullptr;
+    Dim3 grid, block, cluster;
+    uint32_t threads = 0, warps = 0;          // of a block
+    uint32_t dynamic_shared = 0;
+    std::vector<std::byte> parameters;
+    std::vector<uint64_t> global_addresses;   // of Program::globals
+    uint32_t dynamic_start = 0;
+    bool checks = true, count = true;
+    uint64_t schedule = 0, seed = 0, fuel = 0;
+    uint32_t sm_count = 1;
+    uint64_t grid_id = 0;
+    std::string file, kernel;
+    std::chrono::steady_clock::time_point deadline;
+    std::atomic<bool> stop = false;           // a runaway or the deadline: no block goes on
+    std::atomic<bool> timed_out = false;
+
+    uint64_t blocks() const { return grid.volume(); }
+    Dim3 thread_at(uint32_t linear) const { return {linear % block.x, linear / block.x % block.y, linear / block.x / block.y}; }
+    Dim3 block_at(uint64_t linear) const {
+        return {static_cast<uint32_t>(linear % grid.x), static_cast<uint32_t>(linear / grid.x % grid.y),
+                static_cast<uint32_t>(linear / grid.x / grid.y)};
+    }
+};
+
+/// One host thread's part of a launch.
+struct Worker {
+    explicit Worker(LaunchState& launch);
+    LaunchState& launch;
+    Tally tally;
+    FaultLog faults;
+    std::vector<Buffer*> last_buffer;  // by instruction: where its last access went
+    std::vector<std::pair<uint64_t, std::string>> printed;  // by block
+};
+
+struct Barrier {
+    bool in_use = false;
+    uint32_t expected = 0;                 // threads; 0: all of the block that live
+    uint32_t arrived = 0;                  // threads (all) or, with a count, threads rounded up to whole warps
+    std::vector<Mask> lanes;               // by warp: who has arrived since the warp was last complete
+    uint32_t popc = 0;
+    bool all = true, any = false;          // of a reduction
+    SharedMemory::Clock clock;
+};
+
+struct Block {
+    enum class State { ready, spinning, finished };
+
+    Block() = default;
+    Block(const Block&) = delete;
+
+    void start(Worker& worker, uint64_t linear);
+    /// Runs warps in turn until all have ended, one has failed, all spin without any change to memory, or `slice` instructions are done.
+    State run(Worker& worker, int64_t slice);
+
+    const Program& program() const { return *launch->program; }
+    /// Adds a report for `count` lanes, of which `thread` is the first, and stops the block.
+    void raise(uint32_t line, uint32_t thread, uint32_t count, Fault fault);
+    uint32_t line_of(const Instruction& in, const Frame* frame) const;
+
+    /// `lanes` of a warp come to barrier `id`; the caller makes them wait where `waits`. Releases the barrier when it is complete.
+    void arrive(Warp& warp, const Instruction& in, uint32_t id, uint32_t count, Mask lanes, bool waits);
+    /// Threads have ended: barriers may be complete now.
+    void threads_ended(uint32_t count);
+    /// A report that this warp loops for ever.
+    void runaway(Warp& warp, const char* why);
+
+    LaunchState* launch = nullptr;
+    Worker* worker = nullptr;
+    uint64_t linear = 0;
+    Dim3 id{0, 0, 0};
+    std::vector<std::unique_ptr<Warp>> warps;
+    uint32_t live_threads = 0;
+    SharedMemory shared;
+    Barrier barriers[16];
+    bool stopped = false;
+    uint64_t changes = 0;   // stores and atomics that may have changed memory
+    uint64_t executed = 0;  // instructions given to warps so far: the block's clock
+    uint64_t spin_epoch = 0;  // grid.cpp: the launch's epoch of changes at which the block was seen spinning
+
+ private:
+    struct Snapshot {
+        uint32_t pc = 0;
+        const Frame* frame = nullptr;
+        Mask active = 0;
+        uint64_t changes = 0;
+        size_t groups = 0;
+        bool valid = false, same = false;
+        std::vector<std::byte> registers;
+    };
+    void run_warp(Warp& warp);
+    void release(uint32_t id);
+    bool complete(const Barrier& barrier) const;
+    void check_stuck();
+    void compare_snapshot(Warp& warp);
+    bool all_spin() const;
+
+    std::vector<Snapshot> snapshots_;
+    std::vector<uint32_t> order_;
+};
+
+}  // namespace recuda::vgpu

@@ -1,0 +1,94 @@
+#include "device/vgpu/memory/global.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "base/error.h"
+#include "device/vgpu/memory/layout.h"
+
+namespace recuda::vgpu {
+namespace {
+
+constexpr uint64_t kGap = 64u << 20;           // least distance between two buffers
+constexpr uint64_t kLastAddress = 0x7fff'0000'0000;
+
+}  // namespace
+
+GlobalMemory::GlobalMemory(uint64_t seed) : cursor_(kGlobalBase), random_(seed * 0x9e3779b97f4a7c15u + 1) {}
+
+Buffer& GlobalMemory::allocate(std::string name, uint64_t bytes) {
+    auto buffer = std::make_unique<Buffer>();
+    buffer->id = by_id_.size();
+    buffer->name = std::move(name);
+    // Starts are multiples of 256 and of nothing more, as parts of a larger allocation are.
+    buffer->base = cursor_ + kGap + (random_() % (1u << 16)) * 512 + 256;
+    buffer->size = bytes;
+    if (bytes > (1ull << 40) || buffer->base + bytes > kLastAddress) throw Error("the virtual GPU cannot hold a buffer of {} bytes", bytes);
+    cursor_ = (buffer->base + bytes + std::max(kGap, bytes) + 255) / 256 * 256;
+    try {
+        buffer->data_storage.reset(new std::byte[bytes + 64]);
+        buffer->shadow_storage.reset(new uint8_t[bytes + 64]);
+    } catch (const std::bad_alloc&) {
+        throw Error("not enough memory for buffer {} of {} bytes", buffer->name, bytes);
+    }
+    buffer->data = buffer->data_storage.get();
+    fill(*buffer, std::byte{0xa5}, true);
+    by_id_.push_back(buffer.get());
+    sorted_.push_back(std::move(buffer));  // bases only grow
+    return *by_id_.back();
+}
+
+void GlobalMemory::free(uint32_t id) {
+    const Buffer* buffer = &at(id);
+    by_id_[id] = nullptr;
+    std::erase_if(sorted_, [&](const auto& known) { return known.get() == buffer; });
+}
+
+bool GlobalMemory::has(uint32_t id) const { return id < by_id_.size() && by_id_[id] != nullptr; }
+
+Buffer& GlobalMemory::at(uint32_t id) {
+    assert(has(id));
+    return *by_id_[id];
+}
+
+Buffer* GlobalMemory::find(uint64_t address) const {
+    const auto after = std::upper_bound(sorted_.begin(), sorted_.end(), address,
+                                        [](uint64_t value, const auto& buffer) { return value < buffer->base; });
+    if (after == sorted_.begin()) return nullptr;
+    Buffer* buffer = std::prev(after)->get();
+    return address - buffer->base < buffer->size ? buffer : nullptr;
+}
+
+Buffer* GlobalMemory::nearest(uint64_t address) const {
+    const auto distance = [&](const Buffer& buffer) -> uint64_t {
+        if (address < buffer.base) return buffer.base - address;
+        return address - buffer.base < buffer.size ? 0 : address - buffer.base - buffer.size;
+    };
+    Buffer* best = nullptr;
+    for (const auto& buffer : sorted_)
+        if (distance(*buffer) <= std::max(kGap, buffer->size) && (best == nullptr || distance(*buffer) < distance(*best)))
+            best = buffer.get();
+    return best;
+}
+
+void GlobalMemory::write(Buffer& buffer, uint64_t offset, std::span<const std::byte> bytes) {
+    assert(offset <= buffer.size && bytes.size() <= buffer.size - offset);
+    if (bytes.empty()) return;
+    std::memcpy(buffer.data + offset, bytes.data(), bytes.size());
+    if (bytes.size() == buffer.size) buffer.shadow = nullptr;
+    else if (buffer.shadow != nullptr) std::memset(buffer.shadow + offset, 1, bytes.size());
+}
+
+void GlobalMemory::fill(Buffer& buffer, std::byte value, bool poison) {
+    std::memset(buffer.data, std::to_integer<int>(value), buffer.size);
+    buffer.shadow = poison ? buffer.shadow_storage.get() : nullptr;
+    if (poison) std::memset(buffer.shadow, 0, buffer.size);
+}
+
+void GlobalMemory::settle() {
+    for (const auto& buffer : sorted_)
+        if (buffer->shadow != nullptr && std::memchr(buffer->shadow, 0, buffer->size) == nullptr) buffer->shadow = nullptr;
+}
+
+}  // namespace recuda::vgpu

@@ -1,0 +1,30 @@
+// The address space of the virtual GPU: windows of generic addresses, and where a program's shared variables lie.
+#pragma once
+
+#include <cstdint>
+
+namespace recuda::vgpu {
+
+class Program;
+
+/// Generic windows. Buffers begin at kGlobalBase; shared and local addresses count from 0 within their windows.
+inline constexpr uint64_t kWindowBytes = 1ull << 32;
+inline constexpr uint64_t kSharedWindow = 0x0000'7000'0000'0000;
+inline constexpr uint64_t kLocalWindow = 0x0000'7100'0000'0000;
+inline constexpr uint64_t kParameterWindow = 0x0000'7200'0000'0000;
+inline constexpr uint64_t kGlobalBase = 0x0000'7f00'0000'0000;
+
+/// Bytes between two shared variables that belong to neither: what runs past an array is seen. A multiple of 128, so that a
+/// variable keeps its banks.
+inline constexpr uint32_t kSharedGap = 256;
+/// The first shared variable lies here, so that small negative indices are seen too.
+inline constexpr uint32_t kSharedStart = 1024;
+inline constexpr uint32_t kLocalGap = 64;
+
+/// Gives the static shared variables their addresses.
+void lay_out_shared(Program& program);
+
+/// First address of dynamic shared memory: behind the static variables.
+uint32_t dynamic_shared_start(const Program& program);
+
+}  // namespace recuda::vgpu

@@ -1,0 +1,330 @@
+#include "device/vgpu/memory/shared.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "device/vgpu/block.h"
+#include "device/vgpu/memory/layout.h"
+#include "device/vgpu/program.h"
+#include "device/vgpu/warp.h"
+
+namespace recuda::vgpu {
+namespace {
+
+constexpr uint32_t kGapStamp = 0xffffffffu;  // of granules between variables
+constexpr uint32_t kNobody = 0xffffffffu;
+constexpr uint32_t kThreadBits = 10;         // who = thread | instruction << kThreadBits
+
+uint32_t thread_of(uint32_t who) { return who & ((1u << kThreadBits) - 1); }
+uint32_t instruction_of(uint32_t who) { return who >> kThreadBits; }
+
+}  // namespace
+
+void SharedMemory::prepare(const Program& program, uint32_t dynamic_bytes, uint32_t warps, bool checks) {
+    program_ = &program;
+    checks_ = checks;
+    warps_ = warps;
+    shift_ = std::countr_zero(program.shared_granule);
+    regions_.clear();
+    for (const SharedVariable& variable : program.shared)
+        if (!variable.dynamic) regions_.push_back({variable.address, static_cast<uint32_t>(variable.address + variable.bytes), variable.name});
+    const uint32_t dynamic = dynamic_shared_start(program);
+    std::string name = "shared";
+    uint32_t extern_arrays = 0;
+    for (const SharedVariable& variable : program.shared)
+        if (variable.dynamic && extern_arrays++ == 0) name = variable.name;
+    regions_.push_back({dynamic, dynamic + dynamic_bytes, extern_arrays == 1 ? name : "shared"});
+    const uint32_t size = dynamic + dynamic_bytes + kSharedGap;
+    bytes_.assign(size, std::byte{0xa5});
+    const uint32_t granules = (size >> shift_) + 1;
+    write_stamp_.assign(granules, kGapStamp);
+    read_stamp_.assign(granules, kGapStamp);
+    write_who_.assign(granules, kNobody);
+    read_who_.assign(granules, kNobody);
+    read_other_.assign(granules, kNobody);
+    read_warps_.assign(granules, 0);
+    for (const Region& region : regions_) {
+        // A granule that lies in a variable only in part stays a gap: such an access takes the exact path.
+        const uint32_t from = (region.from + (1u << shift_) - 1) >> shift_, to = region.to >> shift_;
+        for (uint32_t g = from; g < to; ++g) write_stamp_[g] = read_stamp_[g] = 0;
+    }
+    now_ = 1;
+    begin();
+}
+
+void SharedMemory::begin() {
+    if (now_ > 0xf0000000u) {
+        const auto restart = [](std::vector<uint32_t>& stamps) {
+            for (uint32_t& stamp : stamps) stamp = stamp == kGapStamp ? kGapStamp : 0;
+        };
+        restart(write_stamp_);
+        restart(read_stamp_);
+        now_ = 1;
+    }
+    start_ = block_seen_ = now_ + 1;
+    now_ = start_ + 1;
+    warp_seen_.assign(warps_, start_);
+    partial_ = false;
+    lanes_.clear();
+}
+
+bool SharedMemory::misplaced(uint64_t address, uint32_t width) const {
+    for (const Region& region : regions_)
+        if (address >= region.from && address + width <= region.to) return false;
+    return true;
+}
+
+std::pair<std::string, int64_t> SharedMemory::name_of(uint64_t address) const {
+    const Region* best = nullptr;
+    uint64_t least = ~uint64_t{0};
+    for (const Region& region : regions_) {
+        const uint64_t distance = address < region.from ? region.from - address : address >= region.to ? address - region.to + 1 : 0;
+        // Of two as near, the one below: overshooting is commoner than undershooting.
+        if (distance >= least || (region.from == region.to && regions_.size() > 1)) continue;
+        least = distance;
+        best = &region;
+    }
+    if (best == nullptr) return {"shared", static_cast<int64_t>(address)};
+    return {best->name, static_cast<int64_t>(address) - best->from};
+}
+
+bool SharedMemory::out_of_bounds(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width) {
+    Mask lanes = 0;
+    for (Mask rest = active; rest != 0; rest &= rest - 1)
+        if (misplaced(address[first_lane(rest)], width)) lanes |= rest & -rest;
+    if (lanes == 0) return false;
+    const uint64_t at = address[first_lane(lanes)];
+    const auto [name, offset] = name_of(at);
+    warp.fault(in, lanes,
+               {.check = Check::out_of_bounds,
+                .message = fmt::format("an access of {} bytes at byte {} lies outside shared variable {}", width, offset, name),
+                .buffer = name,
+                .byte_offset = offset,
+                .bytes = width});
+    return true;
+}
+
+bool SharedMemory::in_order(uint32_t warp, uint32_t thread, uint32_t who, uint32_t stamp) const {
+    if (stamp <= block_seen_) return true;
+    const uint32_t other = thread_of(who);
+    if (other == thread) return true;
+    if (other / kLanes == warp) {
+        if (stamp <= warp_seen_[warp]) return true;
+        if (lanes_.empty()) return false;
+        const auto met = lanes_.find(warp);
+        return met != lanes_.end() && stamp <= met->second[thread % kLanes * kLanes + other % kLanes];
+    }
+    return partial_ && stamp <= pairs_[warp * warps_ + other / kLanes];
+}
+
+bool SharedMemory::race(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width, uint32_t who, bool writes) {
+    const Instruction& other = program_->code[instruction_of(who)];
+    const uint32_t thread = warp.thread(lane);
+    const auto [name, offset] = name_of(address);
+    Block& block = *warp.block;
+    uint32_t line = block.line_of(in, warp.frame), other_line = block.line_of(other, nullptr);
+    uint32_t mine = thread, theirs = thread_of(who);
+    if (other_line == 0) other_line = line;
+    // The lower line in the file is shown first, so that the report does not depend on which access came first.
+    if (other_line > line) {
+        std::swap(line, other_line);
+        std::swap(mine, theirs);
+    }
+    block.raise(line, mine, 1,
+                {.check = Check::shared_race,
+                 .message = fmt::format("two threads access byte {} of shared variable {} without a barrier between them, and {}", offset, name,
+                                        writes ? "the later one writes" : "the earlier one writes"),
+                 .buffer = name,
+                 .byte_offset = offset,
+                 .bytes = width,
+                 .other = OtherAccess{other_line, block.id, block.launch->thread_at(theirs)}});
+    return false;
+}
+
+void SharedMemory::note_read(uint32_t granule, uint32_t who, uint32_t warp) {
+    const uint32_t stamp = read_stamp_[granule], thread = thread_of(who);
+    const bool fresh = stamp <= block_seen_ || read_who_[granule] == kNobody ||
+                       (read_other_[granule] == kNobody && in_order(warp, thread, read_who_[granule], stamp));
+    if (fresh) {
+        read_stamp_[granule] = now_;
+        read_who_[granule] = who;
+        read_other_[granule] = kNobody;
+        read_warps_[granule] = 1u << warp;
+        return;
+    }
+    if (thread_of(read_who_[granule]) != thread) read_other_[granule] = who;
+    read_warps_[granule] |= 1u << warp;
+}
+
+bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width, bool reads, bool writes,
+                              const std::byte* values) {
+    const uint32_t thread = warp.thread(lane), me = thread | in.index << kThreadBits;
+    const bool strong = (in.mode & kStrong) != 0;
+    const auto both_strong = [&](uint32_t who) { return strong && (program_->code[instruction_of(who)].mode & kStrong) != 0; };
+    for (uint32_t g = address >> shift_; g <= (address + width - 1) >> shift_; ++g) {
+        const uint32_t written = write_stamp_[g];
+        if (written == kGapStamp) continue;
+        if (reads && written < start_) {
+            const auto [name, offset] = name_of(address);
+            warp.fault(in, Mask{1} << lane,
+                       {.check = Check::uninitialised,
+                        .message = fmt::format("byte {} of shared variable {} is read before anything is written to it", offset, name),
+                        .buffer = name,
+                        .byte_offset = offset,
+                        .bytes = width});
+            return false;
+        }
+        if (written >= start_ && !in_order(warp.index, thread, write_who_[g], written) && !both_strong(write_who_[g])) {
+            const bool same = !reads && values != nullptr && std::memcmp(bytes_.data() + address, values, width) == 0;
+            if (!same) return race(warp, in, lane, address, width, write_who_[g], writes);
+        }
+        if (writes) {
+            const uint32_t read = read_stamp_[g];
+            if (read >= start_ && read > block_seen_) {
+                for (const uint32_t who : {read_who_[g], read_other_[g]})
+                    if (who != kNobody && !in_order(warp.index, thread, who, read) && !both_strong(who))
+                        return race(warp, in, lane, address, width, who, true);
+                // More readers than the two that are known by name: by warp, with the oldest stamp of all.
+                for (Mask rest = read_warps_[g] & ~(1u << warp.index); rest != 0 && !strong; rest &= rest - 1) {
+                    const uint32_t someone = first_lane(rest) * kLanes | instruction_of(read_who_[g]) << kThreadBits;
+                    if (!in_order(warp.index, thread, someone, read)) return race(warp, in, lane, address, width, someone, true);
+                }
+            }
+            write_stamp_[g] = now_;
+            write_who_[g] = me;
+            read_stamp_[g] = 0;
+            read_who_[g] = read_other_[g] = kNobody;
+            read_warps_[g] = 0;
+        } else {
+            note_read(g, me, warp.index);
+        }
+    }
+    return true;
+}
+
+bool SharedMemory::read(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, const Pattern& pattern) {
+    if (pattern.high + width > bytes_.size() || pattern.high < pattern.low) return !out_of_bounds(warp, in, address, active, width);
+    const uint32_t first = pattern.low >> shift_, count = ((pattern.high + width - 1) >> shift_) - first + 1;
+    if (!pattern.contiguous) {
+        bool gap = false;
+        for (uint32_t lane = 0; lane < kLanes; ++lane) gap |= write_stamp_[address[lane] >> shift_] == kGapStamp || width > (1u << shift_);
+        if (gap && out_of_bounds(warp, in, address, active, width)) return false;
+        if (!checks_) return true;
+        if (pattern.low == pattern.high) {
+            // All lanes read one place: two of them stand for all.
+            const uint32_t one = first_lane(active);
+            if (!check_lane(warp, in, one, pattern.low, width, true, false, nullptr)) return false;
+            active &= active - 1;
+            return active == 0 || check_lane(warp, in, first_lane(active), pattern.low, width, true, false, nullptr);
+        }
+        for (Mask rest = active; rest != 0; rest &= rest - 1)
+            if (!check_lane(warp, in, first_lane(rest), address[first_lane(rest)], width, true, false, nullptr)) return false;
+        return true;
+    }
+    uint32_t bad = 0, shared = 0;
+    const uint32_t *written = write_stamp_.data() + first, start = start_, seen = block_seen_;
+    uint32_t* read = read_stamp_.data() + first;
+    for (uint32_t i = 0; i < count; ++i) {
+        bad |= written[i] - start > seen - start;
+        shared |= read[i] > seen;
+    }
+    if ((bad | shared) != 0) {
+        if (out_of_bounds(warp, in, address, active, width)) return false;
+        if (!checks_) return true;
+        for (uint32_t lane = 0; lane < kLanes; ++lane)
+            if (!check_lane(warp, in, lane, address[lane], width, true, false, nullptr)) return false;
+        return true;
+    }
+    if (!checks_) return true;
+    const uint32_t lane_shift = std::countr_zero(width) - shift_, me = warp.thread(0) | in.index << kThreadBits, bit = 1u << warp.index;
+    for (uint32_t i = 0; i < count; ++i) {
+        read[i] = now_;
+        read_who_[first + i] = me + (i >> lane_shift);
+        read_other_[first + i] = kNobody;
+        read_warps_[first + i] = bit;
+    }
+    return true;
+}
+
+bool SharedMemory::write(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, const Pattern& pattern,
+                         const std::byte* values) {
+    constexpr uint32_t kStep = 32;  // bytes between two lanes' values
+    if (pattern.high + width > bytes_.size() || pattern.high < pattern.low || misplaced(pattern.low, width) || misplaced(pattern.high, width) ||
+        regions_.size() > 1)
+        if (out_of_bounds(warp, in, address, active, width)) return false;
+    if (pattern.contiguous && checks_) {
+        const uint32_t first = pattern.low >> shift_, count = ((pattern.high + width - 1) >> shift_) - first + 1;
+        uint32_t bad = 0;
+        const uint32_t seen = block_seen_;
+        for (uint32_t i = 0; i < count; ++i) bad |= write_stamp_[first + i] > seen || read_stamp_[first + i] > seen;
+        if (bad == 0) {
+            const uint32_t lane_shift = std::countr_zero(width) - shift_, me = warp.thread(0) | in.index << kThreadBits;
+            for (uint32_t i = 0; i < count; ++i) {
+                write_stamp_[first + i] = now_;
+                write_who_[first + i] = me + (i >> lane_shift);
+            }
+            for (uint32_t lane = 0; lane < kLanes; ++lane) std::memcpy(bytes_.data() + address[lane], values + lane * kStep, width);
+            return true;
+        }
+    }
+    for (Mask rest = active; rest != 0; rest &= rest - 1) {
+        const uint32_t lane = first_lane(rest);
+        if (checks_ && !check_lane(warp, in, lane, address[lane], width, false, true, values + lane * kStep)) return false;
+        std::memcpy(bytes_.data() + address[lane], values + lane * kStep, width);
+    }
+    return true;
+}
+
+bool SharedMemory::atomic(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width) {
+    uint64_t addresses[kLanes];
+    std::fill(addresses, addresses + kLanes, address);
+    if (address + width > bytes_.size() || misplaced(address, width)) {
+        out_of_bounds(warp, in, addresses, Mask{1} << lane, width);
+        return false;
+    }
+    return !checks_ || check_lane(warp, in, lane, address, width, true, true, nullptr);
+}
+
+void SharedMemory::sync_block() { block_seen_ = now_++; }
+
+void SharedMemory::sync_warp(uint32_t warp, Mask lanes, Mask alive) {
+    if ((alive & ~lanes) == 0) {
+        warp_seen_[warp] = now_++;
+        return;
+    }
+    std::vector<uint32_t>& met = lanes_[warp];
+    if (met.empty()) met.assign(kLanes * kLanes, start_);
+    // What one of them was ordered behind, all of them are now.
+    uint32_t joined[kLanes] = {};
+    for (Mask rest = lanes; rest != 0; rest &= rest - 1)
+        for (uint32_t other = 0; other < kLanes; ++other)
+            joined[other] = std::max(joined[other], met[first_lane(rest) * kLanes + other]);
+    for (Mask rest = lanes; rest != 0; rest &= rest - 1) joined[first_lane(rest)] = now_;
+    for (Mask rest = lanes; rest != 0; rest &= rest - 1) std::copy(joined, joined + kLanes, met.begin() + first_lane(rest) * kLanes);
+    ++now_;
+}
+
+void SharedMemory::release(uint32_t warp, Clock& clock) {
+    clock.seen.resize(warps_, 0);
+    if (partial_)
+        for (uint32_t other = 0; other < warps_; ++other) clock.seen[other] = std::max(clock.seen[other], pairs_[warp * warps_ + other]);
+    clock.seen[warp] = std::max(clock.seen[warp], now_);
+    ++now_;
+}
+
+void SharedMemory::acquire(uint32_t warp, const Clock& clock) {
+    if (!partial_) {
+        pairs_.assign(uint64_t{warps_} * warps_, start_);
+        partial_ = true;
+    }
+    for (uint32_t other = 0; other < clock.seen.size(); ++other) {
+        uint32_t& seen = pairs_[warp * warps_ + other];
+        seen = std::max(seen, clock.seen[other]);
+    }
+    // Lanes of the warp itself: they waited together.
+    warp_seen_[warp] = now_++;
+}
+
+}  // namespace recuda::vgpu

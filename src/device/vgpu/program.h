@@ -1,0 +1,169 @@
+// An entry point decoded together with every function that it can call: what the scheduler runs.
+//
+// All functions lie in one array of instructions, so that an instruction's index is the key of caches, counters and checks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "device/vgpu/decode.h"
+
+namespace recuda::vgpu {
+
+/// Special registers that are the same for a whole warp's run; each is a constant of the register file, filled at the start.
+enum class Special : uint8_t {
+    tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z, laneid, warpid, nwarpid,
+    smid, nsmid, gridid, lanemask_eq, lanemask_lt, lanemask_le, lanemask_gt, lanemask_ge, dynamic_shared, total_shared,
+    clusterid_x, clusterid_y, clusterid_z, nclusterid_x, nclusterid_y, nclusterid_z, cluster_ctaid_x, cluster_ctaid_y, cluster_ctaid_z,
+    cluster_nctaid_x, cluster_nctaid_y, cluster_nctaid_z, cluster_ctarank, cluster_nctarank, is_explicit_cluster, zero
+};
+
+/// A constant of a function's register file.
+struct Constant {
+    enum class Kind : uint8_t {
+        value,      // bits
+        predicate,  // bits as a mask
+        local,      // bits + the activation's local_base
+        shared,     // bits + the address of shared variable `which`
+        global,     // bits + the address of module variable `which`
+        parameter,  // `bytes` bytes of the launch's parameters from offset `bits`
+        special,    // special register `which`
+    } kind = Kind::value;
+    uint32_t offset = 0;  // in the register file
+    uint8_t bytes = 4;    // a lane
+    uint32_t which = 0;
+    uint64_t bits = 0;
+};
+
+/// A variable in .param space of a function: `bytes` a lane in the register file, lane after lane `stride` bytes apart.
+struct ParamSlot {
+    uint32_t offset = 0, stride = 0, bytes = 0;
+};
+
+struct FunctionCode {
+    std::string name;
+    const ptx::Function* source = nullptr;
+    uint32_t first = 0, count = 0;  // its instructions, an implied `ret` at the end included
+    uint32_t register_bytes = 0;
+    uint32_t local_bytes = 0;       // a lane, gaps included
+    std::vector<Constant> constants;
+    std::vector<ParamSlot> parameters, returns;
+    std::vector<std::pair<uint32_t, uint32_t>> local_variables;  // offset and size: the bytes between are gaps
+    std::vector<std::string> local_names;
+    std::vector<uint32_t> state_slots;  // of registers that may be read before they are written (assignment.h)
+};
+
+/// A shared variable of the program. The address is fixed for static ones; dynamic ones start behind them.
+struct SharedVariable {
+    std::string name;     // for reports
+    std::string mangled;  // as the PTX has it
+    uint64_t bytes = 0;
+    uint32_t align = 1;
+    bool dynamic = false;
+    uint32_t address = 0;
+};
+
+/// What definite-assignment analysis found of one instruction (assignment.h).
+struct Tracked {
+    Handler run = nullptr;
+    bool copies = false;              // a mov: passes the state on without using the value
+    bool sink = false;                // the value decides something or leaves the thread
+    std::vector<uint32_t> uses, defines;  // offsets of state slots
+};
+
+class Program {
+ public:
+    const FunctionCode* entry = nullptr;
+    std::vector<Instruction> code;
+    std::vector<std::unique_ptr<FunctionCode>> functions;
+    std::vector<SharedVariable> shared;
+    std::vector<std::string> globals;             // module variables whose addresses the code takes
+    std::vector<std::pair<uint32_t, uint32_t>> parameters;  // of the entry: offset and bytes
+    uint32_t parameter_bytes = 0;
+    uint32_t shared_granule = 4;                  // the smallest shared or generic access in bytes, at most 4
+    uint32_t static_shared_bytes = 0;             // without the gaps that the virtual GPU adds
+    bool ptx_lines = false;                       // reports name lines of the .ptx
+    std::vector<std::unique_ptr<Tracked>> tracked;  // by index; empty where nothing is tracked
+    std::map<uint32_t, std::vector<uint32_t>> jumps;  // branch instructions to their targets
+    std::vector<bool> ends;                           // by index: control never falls through
+    std::vector<std::unique_ptr<Extra>> extras;
+
+    const FunctionCode& function_of(uint32_t pc) const;
+    const FunctionCode* function_at(uint64_t address) const;  // of a function's address; null where none
+    /// Whether `pc` can be reached from behind `barrier` and can itself not come (back) to it. Thread-safe.
+    bool behind(uint32_t barrier, uint32_t pc) const;
+
+ private:
+    std::vector<bool> reach(const FunctionCode& function, std::vector<uint32_t> from, bool backwards) const;
+    mutable std::mutex mutex_;
+    mutable std::map<uint32_t, std::vector<bool>> behind_;
+};
+
+/// Function addresses as data.
+inline constexpr uint64_t kFunctionBase = 0x0000'0800'0000'0000;
+
+/// Decodes an entry. Throws Unsupported("unsupported: OPCODE at line N (ptx line M): why").
+std::unique_ptr<Program> decode(const ptx::Module& module, const ptx::Function& entry, bool ptx_lines);
+
+/// The decoder as the machine's own groups of instructions see it.
+class ProgramDecoder : public Decoder {
+ public:
+    ProgramDecoder(Program& program, FunctionCode& code, const ptx::Module& module);
+
+    Register register_of(const ptx::Operand& operand) override;
+    uint32_t source(const ptx::Operand& operand, ptx::Type type) override;
+    uint32_t destination(const ptx::Operand& operand, ptx::Type type) override;
+    uint32_t predicate(const ptx::Operand& operand) override;
+    uint32_t scratch(uint32_t bytes) override;
+    uint32_t constant(uint64_t bits, uint32_t bytes) override;
+    uint32_t label(std::string_view name) override;
+    const Extra* keep(std::unique_ptr<Extra> extra) override;
+    const ptx::Module& module() const override { return module_; }
+    const ptx::Function& function() const override { return *code_.source; }
+
+    bool is_register(std::string_view name) const;
+    bool is_predicate(std::string_view name) const;
+    /// A variable in .param space of this function or a parameter of it; null for the entry's parameters and other names.
+    const ParamSlot* parameter(std::string_view name) const;
+    /// Offset of bytes of the launch's parameters as a broadcast constant; nothing for a name that is no parameter of the entry.
+    bool entry_parameter(std::string_view name, int64_t at, uint32_t bytes, uint32_t* offset);
+    /// The code of a function (decoded later when first asked for); throws Unsupported where it has no body.
+    const FunctionCode& callee(std::string_view name);
+    /// Asks that every function of the module whose address is taken be there.
+    void indirect();
+    Program& program() { return program_; }
+    FunctionCode& code() { return code_; }
+
+    /// Decodes all statements.
+    void run();
+
+ private:
+    struct Declared {
+        uint32_t offset;
+        uint32_t stride;
+        uint32_t count;
+        ptx::Type type;
+    };
+    void declare();
+    void declare_variables();
+    uint32_t take(uint32_t bytes_a_lane);
+    uint32_t add(Constant constant, ptx::Type type);
+    const Declared* declared(std::string_view name, uint32_t* number) const;
+    uint32_t named_constant(const ptx::Operand& operand, uint32_t bytes);
+    void decode_statement(const ptx::Statement& statement, Instruction& in);
+
+    Program& program_;
+    FunctionCode& code_;
+    const ptx::Module& module_;
+    std::map<std::string_view, Declared, std::less<>> registers_;
+    std::map<std::string_view, ParamSlot, std::less<>> params_;
+    std::map<std::string_view, uint64_t, std::less<>> locals_;
+    std::map<std::string_view, uint32_t, std::less<>> shareds_;
+    std::map<std::pair<uint64_t, uint32_t>, uint32_t> values_;
+};
+
+}  // namespace recuda::vgpu

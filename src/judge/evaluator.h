@@ -1,0 +1,39 @@
+// All that a search knows of the judge: candidates go in, evaluations come out.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "evaluation/evaluation.h"
+#include "kernel/candidate.h"
+
+namespace recuda {
+
+/// How far to judge. `screen`: builds, verifies on the small workloads (T <= 8) with the whole battery, times with few
+/// samples. `whole`: every workload of the task, more samples, comparisons with the baselines.
+enum class Depth { screen, whole };
+
+class Evaluator {
+ public:
+    virtual ~Evaluator() = default;
+
+    /// Judges candidates; builds run ahead on the worker pool. `done` is called from the calling thread for each as it is
+    /// ready, in their order. When `stop` is requested no further candidate is begun and the one in flight is dropped.
+    virtual void evaluate(std::span<const Candidate> candidates, Depth depth, const std::stop_token& stop,
+                          const std::function<void(Evaluation)>& done) = 0;
+
+    /// What run.json records: device, driver, compilers, measured peaks.
+    virtual std::string device_description() const = 0;
+    /// Device kind, name and target, for outputs.
+    virtual std::string device_kind() const = 0;    // "vgpu", "cuda"
+    virtual std::string device_name() const = 0;
+    virtual std::string device_target() const = 0;
+    virtual bool measures_time() const = 0;
+    virtual const DeviceLimits& limits() const = 0;
+};
+
+}  // namespace recuda

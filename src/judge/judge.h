@@ -1,0 +1,37 @@
+// The judge: proves candidates right against the reference in double, measures them, and says by how much.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/evaluator.h"
+#include "task/task.h"
+
+namespace recuda {
+
+class Builder;
+class Device;
+
+struct JudgeOptions {
+    std::string target;      // "": the device's own
+    uint64_t seed = 0;       // 0: a fresh secret one; mixed into every input
+    std::vector<std::string> baselines{"plain"};
+    std::vector<Axes> axes;  // not empty: exactly these workloads instead of the task's own
+    unsigned schedules = 1;  // vgpu: so many permuted schedules each; results must agree
+    bool count = true;       // vgpu: counters and the estimate built from them
+};
+
+/// The judge of one task on one device, which it owns. Builder must outlive it.
+std::unique_ptr<Evaluator> make_judge(Task task, std::unique_ptr<Device> device, Builder& builder, const JudgeOptions& options = {});
+
+/// `check`: one candidate, whole, with what a person wants to see beside the evaluation.
+struct Checked {
+    Evaluation evaluation;
+    std::shared_ptr<const struct Counters> counters;  // vgpu; summed over the workloads' normal inputs
+};
+std::vector<Checked> check(const Task& task, std::unique_ptr<Device> device, Builder& builder, std::span<const Candidate> candidates,
+                           const JudgeOptions& options = {});
+
+}  // namespace recuda

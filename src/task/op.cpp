@@ -1,0 +1,153 @@
+#include "task/op.h"
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "task/toml.h"
+
+namespace recuda {
+namespace {
+
+/// An expression over axes; errors name the key's line in the file.
+Expression expression(const TomlTable& table, std::string_view key, const std::string& text, const Op& op) {
+    try {
+        Expression parsed(text);
+        for (const Expression::Use& use : parsed.uses())
+            if (!op.has_axis(use.name)) throw ExpressionError(use.at, "there is no axis " + use.name);
+        return parsed;
+    } catch (const ExpressionError& error) {
+        table.fail(key, fmt::format("`{}`: {}", text, error.what()));
+    }
+}
+
+std::vector<Axis> read_axes(const TomlTable& table) {
+    std::vector<Axis> axes;
+    for (const std::string& key : table.keys()) axes.push_back({key, table.text(key)});
+    return axes;
+}
+
+std::vector<OptionSpec> read_options(const TomlTable& table) {
+    std::vector<OptionSpec> options;
+    for (const std::string& key : table.keys()) {
+        const TomlTable entry = table.table(key);
+        entry.allow({"values", "default", "about"});
+        OptionSpec option{key, entry.texts("values"), entry.text("default"), entry.text("about", "")};
+        if (std::find(option.values.begin(), option.values.end(), option.default_value) == option.values.end())
+            entry.fail("default", fmt::format("the default `{}` is none of the values", option.default_value));
+        options.push_back(std::move(option));
+    }
+    return options;
+}
+
+DType dtype(const TomlTable& entry) {
+    try {
+        return dtype_named(entry.text("dtype"));
+    } catch (const Error& error) {
+        entry.fail("dtype", error.what());
+    }
+}
+
+TensorSpec read_tensor(const std::string& name, const TomlTable& entry, const Op& op) {
+    entry.allow({"dtype", "shape", "fill", "inout", "row_stride", "battery", "choice", "given"});
+    TensorSpec tensor{.name = name, .dtype = dtype(entry)};
+    for (const std::string& extent : entry.texts("shape"))
+        tensor.shape.push_back(expression(entry, "shape", extent, op));
+    if (tensor.shape.empty()) entry.fail("shape", "a tensor needs at least one extent; a single value is a scalar");
+    if (entry.has("row_stride")) tensor.row_stride = expression(entry, "row_stride", entry.text("row_stride"), op);
+    if (entry.has("fill")) {
+        try {
+            tensor.fill = parse_fill(entry.text("fill"));
+        } catch (const Error& error) {
+            entry.fail("fill", error.what());
+        }
+    }
+    tensor.battery = entry.flag("battery", true);
+    tensor.inout = entry.flag("inout", false);
+    tensor.choice = entry.text("choice", "");
+    tensor.given = entry.text("given", "");
+    return tensor;
+}
+
+void read_inputs(const TomlTable& table, Op& op) {
+    for (const std::string& key : table.keys()) {
+        const TomlTable entry = table.table(key);
+        if (!entry.flag("scalar", false)) {
+            op.inputs.push_back(read_tensor(key, entry, op));
+            continue;
+        }
+        entry.allow({"dtype", "scalar"});
+        op.scalars.push_back({key, dtype(entry)});
+    }
+}
+
+std::vector<TensorSpec> read_tensors(const TomlTable& table, const Op& op) {
+    std::vector<TensorSpec> tensors;
+    for (const std::string& key : table.keys()) tensors.push_back(read_tensor(key, table.table(key), op));
+    return tensors;
+}
+
+/// `choice` names an auxiliary tensor and `given` an output.
+void check_links(const TomlTable& table, const Op& op) {
+    const auto has = [](const std::vector<TensorSpec>& tensors, const std::string& name) {
+        return std::any_of(tensors.begin(), tensors.end(),
+                           [&](const TensorSpec& tensor) { return tensor.name == name; });
+    };
+    for (const TensorSpec& output : op.outputs) {
+        const TomlTable entry = table.table(output.name);
+        if (!output.choice.empty() && !has(op.auxiliaries, output.choice))
+            entry.fail("choice", "no auxiliary tensor " + output.choice);
+        if (!output.given.empty() && !has(op.outputs, output.given)) entry.fail("given", "no output " + output.given);
+    }
+}
+
+template <typename T>
+const T* find_named(const std::vector<T>& all, std::string_view name) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const T& one) { return one.name == name; });
+    return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const TensorSpec* Op::tensor(std::string_view name) const {
+    const TensorSpec* input = find_named(inputs, name);
+    return input != nullptr ? input : find_named(outputs, name);
+}
+const ScalarSpec* Op::scalar(std::string_view name) const { return find_named(scalars, name); }
+const OptionSpec* Op::option(std::string_view name) const { return find_named(options, name); }
+bool Op::has_axis(std::string_view name) const { return find_named(axes, name) != nullptr; }
+
+std::vector<const TensorSpec*> Op::tensors() const {
+    std::vector<const TensorSpec*> all;
+    for (const TensorSpec& tensor : inputs) all.push_back(&tensor);
+    for (const TensorSpec& tensor : outputs) all.push_back(&tensor);
+    return all;
+}
+
+Op read_op(const std::filesystem::path& folder) {
+    const std::filesystem::path file = folder / "op.toml";
+    const toml::table parsed = read_toml(file);
+    const TomlTable table(parsed, shown(file));
+    table.allow({"summary", "source", "exact", "axes", "options", "inputs", "outputs", "auxiliary", "battery", "cost",
+                 "tests"});
+    Op op{.name = folder.filename().string(),
+          .summary = table.text("summary"),
+          .source = table.text("source", ""),
+          .folder = folder};
+    op.exact = table.flag("exact", false);
+    op.axes = read_axes(table.table("axes"));
+    op.options = read_options(table.table("options"));
+    read_inputs(table.table("inputs"), op);
+    op.outputs = read_tensors(table.table("outputs"), op);
+    op.auxiliaries = read_tensors(table.table("auxiliary"), op);
+    check_links(table.table("outputs"), op);
+    const TomlTable battery = table.table("battery"), cost = table.table("cost");
+    battery.allow({"nan"});
+    op.special_inputs = battery.flag("nan", true);
+    cost.allow({"bytes", "flops", "rows"});
+    if (cost.has("bytes")) op.bytes = expression(cost, "bytes", cost.text("bytes"), op);
+    if (cost.has("flops")) op.flops = expression(cost, "flops", cost.text("flops"), op);
+    return op;
+}
+
+}  // namespace recuda

@@ -1,0 +1,187 @@
+#include "tensor/fill.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "base/text.h"
+
+namespace recuda {
+namespace {
+
+struct Form {
+    std::string_view name;
+    Fill::Kind kind;
+    int arguments;
+};
+constexpr std::array<Form, 7> kForms{{{"zeros", Fill::Kind::zeros, 0},
+                                      {"iota", Fill::Kind::iota, 0},
+                                      {"const", Fill::Kind::constant, 1},
+                                      {"uniform", Fill::Kind::uniform, 2},
+                                      {"normal", Fill::Kind::normal, 2},
+                                      {"cos_table", Fill::Kind::cos_table, 0},
+                                      {"sin_table", Fill::Kind::sin_table, 0}}};
+
+[[noreturn]] void refuse(std::string_view text) {
+    throw Error("`{}` is not a fill; there are zeros, iota, const(V), uniform(A, B), normal(M, S) and [v, v, …]", text);
+}
+
+bool parse_number(std::string_view text, double& value) {
+    text = trimmed(text);
+    if (text.starts_with('+')) text.remove_prefix(1);
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return problem == std::errc() && end == text.data() + text.size();
+}
+
+/// Stores a literal exactly where the type is a 64-bit integer, which a double cannot hold.
+void store_literal(Tensor& tensor, int64_t index, std::string_view literal) {
+    std::byte* element = tensor.bytes.data() + index * size_bytes(tensor.dtype);
+    if (!is_floating(tensor.dtype)) {
+        const bool negative = literal.starts_with('-');
+        std::string_view digits = negative ? literal.substr(1) : literal;
+        const int base = digits.starts_with("0x") || digits.starts_with("0X") ? 16 : 10;
+        if (base == 16) digits.remove_prefix(2);
+        uint64_t value = 0;
+        const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+        if (problem == std::errc() && end == digits.data() + digits.size()) {
+            const uint64_t bits = negative ? 0 - value : value;
+            std::memcpy(element, &bits, size_bytes(tensor.dtype));  // little-endian: the low bytes come first
+            return;
+        }
+    }
+    double value = 0;
+    if (!parse_number(literal, value)) throw Error("`{}` is not a number", literal);
+    store(tensor.dtype, element, value);
+}
+
+double angle(Rng& rng) { return 2 * std::numbers::pi * rng.uniform(); }
+
+}  // namespace
+
+Fill parse_fill(std::string_view text) {
+    const std::string_view whole = trimmed(text);
+    Fill fill;
+    if (whole.starts_with('[') && whole.ends_with(']')) {
+        fill.kind = Fill::Kind::list;
+        for (const std::string_view part : split(whole.substr(1, whole.size() - 2), ',')) {
+            const std::string_view literal = trimmed(part);
+            double ignored;
+            if (!literal.starts_with("0x") && !literal.starts_with("-0x") && !parse_number(literal, ignored))
+                refuse(text);
+            fill.list.emplace_back(literal);
+        }
+        return fill;
+    }
+    const size_t open = whole.find('(');
+    const std::string_view word = trimmed(whole.substr(0, open));
+    for (const Form& form : kForms) {
+        if (form.name != word) continue;
+        fill.kind = form.kind;
+        std::vector<std::string_view> arguments;
+        if (open != std::string_view::npos) {
+            if (!whole.ends_with(')')) refuse(text);
+            arguments = split(whole.substr(open + 1, whole.size() - open - 2), ',');
+        }
+        if (arguments.size() != static_cast<size_t>(form.arguments)) refuse(text);
+        if (form.arguments > 0 && !parse_number(arguments[0], fill.a)) refuse(text);
+        if (form.arguments > 1 && !parse_number(arguments[1], fill.b)) refuse(text);
+        return fill;
+    }
+    refuse(text);
+}
+
+Tensor filled(const Fill& fill, DType dtype, const Shape& shape, uint64_t seed, std::string_view stream) {
+    Tensor tensor(dtype, shape);
+    const int64_t count = tensor.size();
+    const bool table = fill.kind == Fill::Kind::cos_table || fill.kind == Fill::Kind::sin_table;
+    Rng rng(seed, table ? "angles" : stream);
+    const auto each = [&](auto value) {
+        for (int64_t i = 0; i < count; ++i) tensor.set(i, value(i));
+    };
+    switch (fill.kind) {
+        case Fill::Kind::zeros:
+            break;
+        case Fill::Kind::iota:
+            each([](int64_t i) { return static_cast<double>(i); });
+            break;
+        case Fill::Kind::constant:
+            each([&](int64_t) { return fill.a; });
+            break;
+        case Fill::Kind::uniform:
+            each([&](int64_t) { return fill.a + (fill.b - fill.a) * rng.uniform(); });
+            break;
+        case Fill::Kind::normal:
+            each([&](int64_t) { return fill.a + fill.b * rng.normal(); });
+            break;
+        case Fill::Kind::cos_table:
+            each([&](int64_t) { return std::cos(angle(rng)); });
+            break;
+        case Fill::Kind::sin_table:
+            each([&](int64_t) { return std::sin(angle(rng)); });
+            break;
+        case Fill::Kind::list:
+            if (static_cast<int64_t>(fill.list.size()) != count)
+                throw Error("a list of {} values cannot fill {} elements", fill.list.size(), count);
+            for (int64_t i = 0; i < count; ++i) store_literal(tensor, i, fill.list[static_cast<size_t>(i)]);
+            break;
+    }
+    return tensor;
+}
+
+std::string_view name(Battery battery) {
+    constexpr std::array<std::string_view, 7> kNames{"normal", "large",   "zeros",  "constant",
+                                                     "ties",   "outlier", "special"};
+    return kNames[static_cast<size_t>(battery)];
+}
+
+const std::vector<Battery>& all_batteries() {
+    static const std::vector<Battery> all{Battery::normal, Battery::large,   Battery::zeros,  Battery::constant,
+                                          Battery::ties,   Battery::outlier, Battery::special};
+    return all;
+}
+
+void apply(Battery battery, Tensor& tensor, uint64_t seed, std::string_view stream) {
+    if (!is_floating(tensor.dtype) || tensor.size() == 0) return;
+    Rng rng(seed, std::string(stream) + "/" + std::string(name(battery)));
+    const int64_t width = tensor.shape.empty() ? 1 : tensor.shape.back(), rows = tensor.size() / width;
+    const auto each = [&](auto value) {
+        for (int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, value());
+    };
+    const auto sign = [&] { return rng.next() & 1 ? 1.0 : -1.0; };
+    const auto anywhere = [&](int64_t row) {
+        return row * width + static_cast<int64_t>(rng.below(static_cast<uint64_t>(width)));
+    };
+    switch (battery) {
+        case Battery::normal:
+            return;
+        case Battery::large:
+            return each([&] { return sign() * std::exp2(40 * rng.uniform() - 20); });
+        case Battery::zeros:
+            return each([&] { return 0 * sign(); });
+        case Battery::constant:
+            for (int64_t row = 0; row < rows; ++row) {
+                const double value = rng.normal();
+                for (int64_t i = 0; i < width; ++i) tensor.set(row * width + i, value);
+            }
+            return;
+        case Battery::ties:
+            return each([&] { return static_cast<double>(rng.below(4)) / 2 - 0.5; });
+        case Battery::outlier:
+            for (int64_t row = 0; row < rows; ++row) tensor.set(anywhere(row), 1e4 * sign());
+            return;
+        case Battery::special: {
+            const std::array<double, 3> values{std::nan(""), HUGE_VAL, -HUGE_VAL};
+            // One value a row, in turn; every fourth row stays as it is, so that a NaN that leaks into a neighbour
+            // shows.
+            for (int64_t row = 0; row < rows; ++row)
+                if (row % 4 < 3) tensor.set(anywhere(row), values[static_cast<size_t>(row % 4)]);
+            return;
+        }
+    }
+}
+
+}  // namespace recuda

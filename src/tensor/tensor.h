@@ -1,0 +1,41 @@
+// A tensor in host memory: type, shape, bytes, row-major and dense.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tensor/dtype.h"
+
+namespace recuda {
+
+using Shape = std::vector<int64_t>;
+
+/// Number of elements; 1 for a scalar's empty shape. Throws Error when it does not fit 63 bits.
+int64_t volume(const Shape& shape);
+
+struct Tensor {
+    DType dtype = DType::f32;
+    Shape shape;
+    std::vector<std::byte> bytes;
+
+    Tensor() = default;
+    /// Zeros.
+    Tensor(DType dtype, Shape shape);
+
+    int64_t size() const { return static_cast<int64_t>(bytes.size() / size_bytes(dtype)); }
+    double at(int64_t index) const { return load(dtype, bytes.data() + index * size_bytes(dtype)); }
+    void set(int64_t index, double value) { store(dtype, bytes.data() + index * size_bytes(dtype), value); }
+
+    template <typename T>
+    std::span<T> as() {
+        return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+    }
+    template <typename T>
+    std::span<const T> as() const {
+        return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+    }
+};
+
+}  // namespace recuda
