@@ -47,17 +47,30 @@ function(recuda_layer folder)
     endif()
 endfunction()
 
+# What every test program needs, and the precompiled header of what their sources would spend most of their time on.
+# Test sources are compiled with little optimisation; what they test is not.
+function(recuda_test_settings name)
+    target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}/src" "${CMAKE_BINARY_DIR}/generated")
+    target_compile_definitions(${name} PRIVATE RECUDA_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    target_compile_options(${name} PRIVATE -O1 -fpch-preprocess)
+    target_link_libraries(${name} PRIVATE recuda_third_party GTest::gmock GTest::gtest_main)
+endfunction()
+
+file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/test_headers.cpp" CONTENT "// An empty file, compiled for its headers.\n")
+add_library(recuda_test_headers OBJECT EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/generated/test_headers.cpp")
+recuda_test_settings(recuda_test_headers)
+target_precompile_headers(recuda_test_headers PRIVATE
+    <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp> <fmt/format.h>)
+
 # A GoogleTest program that links to every layer so far: a test may use its own layer and those before it.
-# Tests run in the source root, so that they find the catalogue and their fixtures by relative paths. Test sources are
-# compiled with little optimisation, which halves their time; what they test is not.
+# Tests run in the source root, so that they find the catalogue and their fixtures by relative paths.
 function(recuda_test_program name)
     add_executable(${name} ${ARGN})
     set(layers ${RECUDA_LAYERS})
     list(REVERSE layers)
-    target_link_libraries(${name} PRIVATE ${layers} GTest::gmock GTest::gtest_main)
-    target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}/src" "${CMAKE_BINARY_DIR}/generated")
-    target_compile_definitions(${name} PRIVATE RECUDA_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-    target_compile_options(${name} PRIVATE -O1)
+    target_link_libraries(${name} PRIVATE ${layers})
+    recuda_test_settings(${name})
+    target_precompile_headers(${name} REUSE_FROM recuda_test_headers)
     set(labels "")
     if(name STREQUAL "recuda_tests_gpu")
         set(labels LABELS gpu)

@@ -22,7 +22,8 @@ __device__ double block_sum(double v) {
     return sum;
 }
 
-extern "C" __global__ void add_rmsnorm(const x_t* x, const res_t* res, res_out_t* res_out, const w_t* w, y_t* y, float eps) {
+extern "C" __global__ void add_rmsnorm(const x_t* x, const res_t* res, res_out_t* res_out, const w_t* w, y_t* y,
+                                       float eps) {
     const long long row = static_cast<long long>(blockIdx.x) * H;
     double squares = 0;
     for (int i = threadIdx.x; i < H; i += kThreads) {

@@ -25,7 +25,8 @@ __device__ double turn(double a, double c, double b, double s) {
     return round_bf16(a * round_bf16(c)) + round_bf16(b * round_bf16(s));
 }
 
-extern "C" __global__ void mrope(const q_t* x, q_out_t* out, int heads, const cos_t* cos, const sin_t* sin, int tokens) {
+extern "C" __global__ void mrope(const q_t* x, q_out_t* out, int heads, const cos_t* cos, const sin_t* sin,
+                                 int tokens) {
     constexpr int kHalf = R / 2, kWork = kHalf + (D - R);
     const long long token = blockIdx.x;
     for (int n = threadIdx.x; n < heads * kWork; n += kThreads) {

@@ -29,7 +29,8 @@ extern "C" __global__ void choose(const double* score, int* index) {
         for (int d = 16; d > 0; d /= 2) {
             const double other = __shfl_xor_sync(0xffffffff, best, d);
             const int other_at = __shfl_xor_sync(0xffffffff, at, d);
-            if (other_at < E && (at == E || other > best || (other == best && other_at < at))) best = other, at = other_at;
+            if (other_at < E && (at == E || other > best || (other == best && other_at < at)))
+                best = other, at = other_at;
         }
         if (lane == 0) index[static_cast<long long>(blockIdx.x) * K + k] = at;
         last = best, last_at = at;

@@ -18,7 +18,8 @@ struct NoValue {
     const char* why;
 };
 
-int64_t checked(bool overflowed, int64_t value) {
+/// `value` is a reference because arguments are evaluated in any order: it is read here, after the operation wrote it.
+int64_t checked(bool overflowed, const int64_t& value) {
     if (overflowed) throw NoValue{"the value does not fit 64 bits"};
     return value;
 }

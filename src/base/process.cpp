@@ -77,6 +77,9 @@ pid_t start(const std::vector<std::string>& command, std::array<int, 3> streams,
         if (::getppid() != parent) ::_exit(127);
         for (int i = 0; i < 3; ++i)
             if (streams[i] >= 0) ::dup2(streams[i], i);
+        sigset_t none;
+        ::sigemptyset(&none);
+        ::sigprocmask(SIG_SETMASK, &none, nullptr);  // ours blocks SIGINT, see interrupt.h
         ::signal(SIGINT, SIG_DFL);
         ::signal(SIGTERM, SIG_DFL);
         ::signal(SIGPIPE, SIG_DFL);

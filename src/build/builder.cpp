@@ -93,7 +93,7 @@ class PooledBuilder final : public Builder {
         if (auto found = cache_.find(key)) return std::move(*found);
         BuildResult result = compile(request);
         result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        if (is_lasting(result)) cache_.keep(key, result);
+        if (result.lasting) cache_.keep(key, result);
         return result;
     }
 
@@ -144,9 +144,6 @@ class PooledBuilder final : public Builder {
         const char* ptxas = std::getenv("TRITON_PTXAS_PATH");
         return python->version + fingerprint(python->interpreter) + fingerprint(adapter_path()) + (ptxas == nullptr ? "" : fingerprint(ptxas));
     }
-
-    /// A time-out or a crash says as much of the machine as of the source: it is not kept.
-    static bool is_lasting(const BuildResult& result) { return result.outcome != Outcome::build_failed || !result.log.starts_with("the compiler "); }
 
     WorkerPool& cuda_pool() {
         std::call_once(cuda_once_, [this] {

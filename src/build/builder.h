@@ -52,6 +52,7 @@ struct BuildResult {
     std::string log;                     // bounded
     double seconds = 0;
     bool cached = false;
+    bool lasting = true;                 // false: the compiler was stopped or died, so another try may end otherwise
 };
 
 class Builder {

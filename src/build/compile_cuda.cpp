@@ -107,9 +107,11 @@ BuildResult refused_build(std::string why, std::string_view log) {
 }
 
 BuildResult unanswered_build(const WorkerPool::Reply& reply, double deadline_s) {
-    if (reply.end == WorkerPool::Reply::End::stopped)
-        return failed_build(fmt::format("the compiler had to be stopped after {:g} s", deadline_s));
-    return failed_build(fmt::format("the compiler died: {}", reply.ending));
+    BuildResult result = reply.end == WorkerPool::Reply::End::stopped
+                             ? failed_build(fmt::format("the compiler had to be stopped after {:g} s", deadline_s))
+                             : failed_build(fmt::format("the compiler died: {}", reply.ending));
+    result.lasting = false;
+    return result;
 }
 
 }  // namespace recuda

@@ -38,7 +38,8 @@ BuildResult compile_ptx(const BuildRequest& request, const Toolchain& chain) {
             {chain.ptxas.path, "--gpu-name=" + request.target, "-v", "-lineinfo", input, "-o", output},
             {.input = {}, .deadline_s = request.deadline_s, .environment = {}, .folder = {}});
         const std::string log = with_name(assembled.err + assembled.out, input, request.file);
-        if (assembled.timed_out) return failed_build(fmt::format("ptxas had to be stopped after {:g} s", request.deadline_s));
+        if (assembled.timed_out)
+            return unanswered_build({.end = WorkerPool::Reply::End::stopped, .answer = {}, .ending = {}}, request.deadline_s);
         if (assembled.status != 0 && !is_too_new(log)) return failed_build(log);
         if (assembled.status == 0) {
             binary.cubin = read_file(output);

@@ -89,7 +89,11 @@ Binary binary_of(const BuildRequest& request, const TritonKernel& kernel, PtxEnt
 }
 
 BuildResult checked(const BuildRequest& request, Answer answer) {
-    if (!answer.json.at("ok").get<bool>()) return failed_build(answer.json.at("log"));
+    if (!answer.json.at("ok").get<bool>()) {
+        BuildResult failed = failed_build(answer.json.at("log"));
+        failed.lasting = !answer.json.value("died", false);
+        return failed;
+    }
     BuildResult result;
     for (size_t i = 0; i < request.kernels.size(); ++i) {
         const Json& made = answer.json.at("kernels").at(i);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 
 namespace recuda {
 namespace {
@@ -41,7 +42,7 @@ class Tokenizer {
 
  private:
     void advance(size_t count) {
-        line_ += static_cast<uint32_t>(std::count(rest_.begin(), rest_.begin() + static_cast<ptrdiff_t>(count), '\n'));
+        line_ += static_cast<uint32_t>(std::count(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(count), '\n'));
         rest_.remove_prefix(count);
     }
 

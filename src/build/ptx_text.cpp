@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 
 namespace recuda {
 namespace {
@@ -44,7 +45,7 @@ std::vector<PtxToken> ptx_tokens(std::string_view ptx) {
         } else if (!std::isspace(static_cast<unsigned char>(ptx[0]))) {
             tokens.push_back({PtxToken::Kind::punctuation, ptx.substr(0, 1), line});
         }
-        line += static_cast<uint32_t>(std::count(ptx.begin(), ptx.begin() + static_cast<ptrdiff_t>(length), '\n'));
+        line += static_cast<uint32_t>(std::count(ptx.begin(), ptx.begin() + static_cast<std::ptrdiff_t>(length), '\n'));
         ptx.remove_prefix(length);
     }
     return tokens;

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/launch_syntax.h"
+#include "kernel/macros.h"
 #include "kernel/source_text.h"
 #include "task/op.h"
 
@@ -215,6 +216,8 @@ class NameCheck {
         for (const ScalarSpec& scalar : op.scalars) scalars_.insert(scalar.name);
     }
 
+    void add(const std::vector<std::string>& names) { numbers_.insert(names.begin(), names.end()); }
+
     void number(const PlacedExpression& placed) const { check(placed, numbers_); }
     void numbers(const std::vector<PlacedExpression>& all) const {
         for (const PlacedExpression& placed : all) number(placed);
@@ -287,9 +290,10 @@ KernelFile read_kernel_file(const std::filesystem::path& path) {
 }
 
 void check_names(const KernelFile& file, const Op& op) {
-    const NameCheck check(file, op);
+    NameCheck check(file, op);
     check.numbers(file.requirements);
     for (const ScratchDirective& scratch : file.scratches) check.numbers(scratch.shape);
+    check.add(option_names(op));  // known in launches alone: what is legal does not depend on them
     for (const LaunchDirective& launch : file.launches) {
         check.numbers(launch.grid);
         check.numbers(launch.block);

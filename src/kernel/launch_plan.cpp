@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "kernel/macros.h"
 #include "task/op.h"
 #include "task/task.h"
 
@@ -23,6 +24,7 @@ class Planner {
             const DeviceLimits& limits, const ExtraBuffers& extra)
         : file_(file), task_(task), variables_(axes), extra_(extra) {
         variables_.insert(point.begin(), point.end());
+        variables_.merge(option_values(task));
         variables_["SMS"] = limits.sm_count;
         variables_["MAX_SHARED"] = limits.max_shared_bytes;
     }

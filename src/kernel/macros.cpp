@@ -7,6 +7,15 @@
 #include "task/task.h"
 
 namespace recuda {
+namespace {
+
+std::string option_name(const OptionSpec& option, const std::string& value) {
+    std::string name = option.name + "_" + value;
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+    return name;
+}
+
+}  // namespace
 
 std::string cuda_type(DType type) {
     switch (type) {
@@ -57,13 +66,23 @@ std::map<std::string, std::string> macros(const KernelFile& file, const Point& p
         if (tensor->inout) defined[tensor->name + "_out_t"] = cuda_type(written);
         if (!is_input) defined[tensor->name + "_t"] = cuda_type(written);
     }
-    for (const OptionSpec& option : op.options)
-        for (const std::string& value : option.values) {
-            std::string name = option.name + "_" + value;
-            std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
-            defined[name] = task.options.at(option.name) == value ? "1" : "0";
-        }
+    for (const auto& [name, value] : option_values(task)) defined[name] = fmt::format("{}", value);
     return defined;
+}
+
+Variables option_values(const Task& task) {
+    Variables values;
+    for (const OptionSpec& option : task.op->options)
+        for (const std::string& value : option.values)
+            values[option_name(option, value)] = task.options.at(option.name) == value ? 1 : 0;
+    return values;
+}
+
+std::vector<std::string> option_names(const Op& op) {
+    std::vector<std::string> names;
+    for (const OptionSpec& option : op.options)
+        for (const std::string& value : option.values) names.push_back(option_name(option, value));
+    return names;
 }
 
 }  // namespace recuda

@@ -3,11 +3,13 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "kernel/kernel_file.h"
 
 namespace recuda {
 
+struct Op;
 struct Task;
 
 enum class OutputTypes {
@@ -19,6 +21,13 @@ enum class OutputTypes {
 /// Axes that vary are arguments and have no macro: T, by the contract.
 std::map<std::string, std::string> macros(const KernelFile& file, const Point& point, const Task& task,
                                           const Variables& axes, OutputTypes outputs = OutputTypes::stored);
+
+/// The options of a task as numbers: for `rounding` with values one and two, ROUNDING_ONE and ROUNDING_TWO, each 0 or 1.
+/// They are macros of CUDA C++ and names in the expressions of launches (how a Triton kernel learns them).
+Variables option_values(const Task& task);
+
+/// The names in `option_values` of every task of an op.
+std::vector<std::string> option_names(const Op& op);
 
 /// The CUDA C++ type of elements: "__nv_bfloat16", "float" …
 std::string cuda_type(DType type);

@@ -182,7 +182,7 @@ WAIT:
     .reg .pred %p<2>; .reg .u32 %r<8>; .reg .u64 %d<4>; .reg .b64 %state; .reg .f32 %f<2>;
     ld.param.u64 %d1, [out]; ld.param.u32 %r1, [x]; ld.param.u32 %r2, [y];
     mov.u32 %r3, box; mov.u32 %r4, arrived;
-    mov.u64 %d2, map;
+    mov.u64 %d2, map; cvta.param.u64 %d2, %d2;
     mbarrier.init.shared.b64 [%r4], 1;
     fence.proxy.async;
     mbarrier.arrive.expect_tx.shared.b64 %state, [%r4], 256;

@@ -21,7 +21,7 @@ __device__ float block_sum(float v) {
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-add_rmsnorm(const __nv_bfloat16* x, __nv_bfloat16* res, const __nv_bfloat16* w, __nv_bfloat16* y, float eps) {
+    add_rmsnorm(const __nv_bfloat16* x, __nv_bfloat16* res, const __nv_bfloat16* w, __nv_bfloat16* y, float eps) {
     const size_t row = static_cast<size_t>(blockIdx.x) * H;
     float squares = 0;
     for (int i = threadIdx.x; i < H; i += kThreads) {

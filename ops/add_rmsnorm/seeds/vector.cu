@@ -1,4 +1,4 @@
-//! idea    one block a row, as wide as the row needs; 16-byte accesses, the row stays in registers between the two passes and the weight is under way before the barrier
+//! idea    one block a row, as wide as the row needs; 16-byte accesses, the row stays in registers between passes
 //! tune    VECS = 1, 2, 4
 //! require H % 8 == 0 && ceil_div(H, 256*VECS) <= 32
 //! launch  add_rmsnorm<<<T, 32*ceil_div(H, 256*VECS)>>>(x, res, w, y, eps)
@@ -43,7 +43,8 @@ __device__ float block_sum(float v) {
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-add_rmsnorm(const uint4* __restrict__ x, uint4* res, const uint4* __restrict__ w, uint4* __restrict__ y, float eps) {
+    add_rmsnorm(const uint4* __restrict__ x, uint4* res, const uint4* __restrict__ w, uint4* __restrict__ y,
+                float eps) {
     const size_t row = static_cast<size_t>(blockIdx.x) * kVectors;
     x += row;
     res += row;
@@ -55,6 +56,7 @@ add_rmsnorm(const uint4* __restrict__ x, uint4* res, const uint4* __restrict__ w
         held[j] = i < kVectors ? x[i] : make_uint4(0, 0, 0, 0);
         added[j] = i < kVectors ? res[i] : make_uint4(0, 0, 0, 0);
     }
+    // The weight is under way before the sum is known.
 #pragma unroll
     for (int j = 0; j < VECS; ++j) {
         const int i = threadIdx.x + j * kThreads;

@@ -1,4 +1,4 @@
-//! idea    a cluster of CLUSTER blocks a row: the blocks' bests meet in the shared memory of the first; one launch, no scratch
+//! idea    a cluster of CLUSTER blocks a row; their bests meet in the first block: one launch, no scratch
 //! tune    CLUSTER = 8, 4, 2
 //! tune    BLOCK = 1024, 512, 256
 //! tune    UNROLL = 4, 2, 8
@@ -18,7 +18,7 @@ __device__ unsigned ordered(float v) {
 
 __device__ Key larger(Key a, Key b) { return a > b ? a : b; }
 
-// The best of the vectors that thread first of the row's reads of a row, as a key; 0 where it reads none.
+// The best of the vectors first, first + step, …, as a key; 0 where there are none.
 __device__ Key scan(const float4* __restrict__ row, int first, int step) {
     float best = 0;
     int at = V;

@@ -16,7 +16,7 @@ __device__ unsigned ordered(float v) {
 
 __device__ Key larger(Key a, Key b) { return a > b ? a : b; }
 
-// The best of the vectors that thread first of the row's reads of a row, as a key; 0 where it reads none.
+// The best of the vectors first, first + step, …, as a key; 0 where there are none.
 __device__ Key scan(const float4* __restrict__ row, int first, int step) {
     float best = 0;
     int at = V;
@@ -56,7 +56,7 @@ __device__ Key block_max(Key key) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-argmax(const float4* __restrict__ logits, Key* best, unsigned* arrived, int* index) {
+    argmax(const float4* __restrict__ logits, Key* best, unsigned* arrived, int* index) {
     __shared__ bool last;
     const float4* row = logits + static_cast<size_t>(blockIdx.y) * (V / 4);
     best += static_cast<size_t>(blockIdx.y) * SPLITS;

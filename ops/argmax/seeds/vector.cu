@@ -1,4 +1,4 @@
-//! idea    SPLITS blocks a row, 16-byte loads; value and index in one 64-bit key that an atomic maximum joins, a second launch takes the index out
+//! idea    SPLITS blocks a row; value and index in a 64-bit key for an atomic maximum, a second launch decodes
 //! tune    SPLITS = 32, 8, 64, 128, 2
 //! tune    BLOCK = 256, 512
 //! tune    UNROLL = 4, 2, 8
@@ -16,7 +16,7 @@ __device__ unsigned ordered(float v) {
 
 __device__ Key larger(Key a, Key b) { return a > b ? a : b; }
 
-// The best of the vectors that thread first of the row's reads of a row, as a key; 0 where it reads none.
+// The best of the vectors first, first + step, …, as a key; 0 where there are none.
 __device__ Key scan(const float4* __restrict__ row, int first, int step) {
     float best = 0;
     int at = V;

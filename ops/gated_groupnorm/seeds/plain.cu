@@ -26,7 +26,8 @@ __device__ float gated(__nv_bfloat16 y, __nv_bfloat16 z) {
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-gated_groupnorm(const __nv_bfloat16* y, const __nv_bfloat16* z, const __nv_bfloat16* w, __nv_bfloat16* out, float eps) {
+    gated_groupnorm(const __nv_bfloat16* y, const __nv_bfloat16* z, const __nv_bfloat16* w, __nv_bfloat16* out,
+                    float eps) {
     constexpr int kWidth = D / G;
     const size_t first = blockIdx.y * kWidth;
     y += static_cast<size_t>(blockIdx.x) * D + first;

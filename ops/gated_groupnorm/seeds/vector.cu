@@ -1,4 +1,4 @@
-//! idea    one block a group of a row, as wide as the group needs; the gated values stay in registers between the two passes
+//! idea    one block a group of a row, as wide as the group needs; gated values stay in registers
 //! tune    VECS = 1, 2, 4
 //! require D % (8*G) == 0 && S % 8 == 0 && ceil_div(D/G, 256*VECS) <= 32
 //! launch  gated_groupnorm<<<(T, G), 32*ceil_div(D/G, 256*VECS)>>>(y, z, w, out, eps)
@@ -43,8 +43,8 @@ __device__ float block_sum(float v) {
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-gated_groupnorm(const uint4* __restrict__ y, const uint4* __restrict__ z, const uint4* __restrict__ w,
-                uint4* __restrict__ out, float eps) {
+    gated_groupnorm(const uint4* __restrict__ y, const uint4* __restrict__ z, const uint4* __restrict__ w,
+                    uint4* __restrict__ out, float eps) {
     const size_t row = blockIdx.x, group = blockIdx.y * kVectors;
     y += row * (D / 8) + group;
     z += row * (S / 8) + group;

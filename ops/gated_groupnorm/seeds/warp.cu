@@ -35,8 +35,8 @@ __device__ float warp_sum(float v) {
 }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
-gated_groupnorm(const uint4* __restrict__ y, const uint4* __restrict__ z, const uint4* __restrict__ w,
-                uint4* __restrict__ out, float eps, int groups) {
+    gated_groupnorm(const uint4* __restrict__ y, const uint4* __restrict__ z, const uint4* __restrict__ w,
+                    uint4* __restrict__ out, float eps, int groups) {
     const int which = blockIdx.x * WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (which >= groups) return;
     const size_t row = which / G, group = which % G * kVectors;

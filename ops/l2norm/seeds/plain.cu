@@ -9,7 +9,7 @@ __device__ float warp_sum(float v) {
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-l2norm(const __nv_bfloat16* x, __nv_bfloat16* y, float eps, int rows) {
+    l2norm(const __nv_bfloat16* x, __nv_bfloat16* y, float eps, int rows) {
     const int row = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (row >= rows) return;
     x += static_cast<size_t>(row) * H;

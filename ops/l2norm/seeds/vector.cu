@@ -28,7 +28,7 @@ __device__ uint4 pack(const float (&f)[8]) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-l2norm(const uint4* __restrict__ x, uint4* __restrict__ y, float eps, int rows) {
+    l2norm(const uint4* __restrict__ x, uint4* __restrict__ y, float eps, int rows) {
     const int row = (blockIdx.x * BLOCK + threadIdx.x) / LANES, lane = threadIdx.x % LANES;
     const size_t first = static_cast<size_t>(row) * kVectors;
     uint4 held[kHeld];

@@ -1,12 +1,12 @@
-//! idea    one block a token: the first threads gather the token's cos and sin from the three rows into shared memory while the 16-byte loads of q and k are under way
+//! idea    one block a token: cos and sin are gathered into shared memory while q and k are under way
 //! tune    BLOCK = 96, 64, 128, 32, 192
 //! require R % 16 == 0 && D % 8 == 0 && ceil_div((HQ + HK)*(R/16), BLOCK) <= 16
 //! launch  mrope<<<T, BLOCK>>>(q, k, cos, sin, T)
 #include <cuda_bf16.h>
 
 constexpr int kHalf = R / 2;
-constexpr int kEighths = R / 16;                        // 16-byte vectors of half a rotated head
-constexpr int kWork = (HQ + HK) * kEighths;             // of both q and k
+constexpr int kEighths = R / 16;                    // 16-byte vectors of half a rotated head
+constexpr int kWork = (HQ + HK) * kEighths;         // of both q and k
 constexpr int kHeld = (kWork + BLOCK - 1) / BLOCK;  // of which a thread holds so many
 
 // The position row that frequency i follows: 0 time, 1 height, 2 width.
@@ -44,7 +44,7 @@ __device__ uint4 pack(const float (&f)[8]) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-mrope(uint4* q, uint4* k, const float* __restrict__ cos, const float* __restrict__ sin, int tokens) {
+    mrope(uint4* q, uint4* k, const float* __restrict__ cos, const float* __restrict__ sin, int tokens) {
     alignas(16) __shared__ float c[kHalf], s[kHalf];
     const size_t token = blockIdx.x;
     uint4* x[kHeld];

@@ -12,7 +12,8 @@ __device__ unsigned relu2(unsigned word) {
     return *reinterpret_cast<const unsigned*>(&result);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) relu2(const uint4* __restrict__ x, uint4* __restrict__ y, int count) {
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    relu2(const uint4* __restrict__ x, uint4* __restrict__ y, int count) {
     const int first = blockIdx.x * BLOCK * UNROLL + threadIdx.x;
     uint4 held[UNROLL];
 #pragma unroll

@@ -23,7 +23,7 @@ __device__ unsigned relu2(unsigned pair) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-relu2(const Words* __restrict__ x, Words* __restrict__ y, int count) {
+    relu2(const Words* __restrict__ x, Words* __restrict__ y, int count) {
     const int first = blockIdx.x * BLOCK * UNROLL + threadIdx.x;
     Words held[UNROLL];
 #pragma unroll

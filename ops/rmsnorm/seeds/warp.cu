@@ -1,10 +1,10 @@
-//! idea    one warp a row, ROWS rows a block: the whole row lies in the registers of a warp, no barrier, no shared memory
+//! idea    one warp a row, ROWS rows a block: the row lies in the registers of a warp, no barrier
 //! tune    ROWS = 1, 2, 4, 8
 //! require H % 8 == 0 && H <= 6144
 //! launch  rmsnorm<<<ceil_div(T, ROWS), 32*ROWS>>>(x, w, y, eps, T)
 #include <cuda_bf16.h>
 
-constexpr int kVectors = H / 8;               // 16-byte vectors of a row
+constexpr int kVectors = H / 8;              // 16-byte vectors of a row
 constexpr int kHeld = (kVectors + 31) / 32;  // of which a lane holds so many
 
 __device__ float round_bf16(float v) { return __bfloat162float(__float2bfloat16(v)); }
@@ -35,7 +35,7 @@ __device__ float warp_sum(float v) {
 }
 
 extern "C" __global__ void __launch_bounds__(32 * ROWS)
-rmsnorm(const uint4* __restrict__ x, const uint4* __restrict__ w, uint4* __restrict__ y, float eps, int rows) {
+    rmsnorm(const uint4* __restrict__ x, const uint4* __restrict__ w, uint4* __restrict__ y, float eps, int rows) {
     const int row = blockIdx.x * ROWS + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (row >= rows) return;
     x += static_cast<size_t>(row) * kVectors;
@@ -46,6 +46,7 @@ rmsnorm(const uint4* __restrict__ x, const uint4* __restrict__ w, uint4* __restr
         const int i = lane + j * 32;
         held[j] = i < kVectors ? x[i] : make_uint4(0, 0, 0, 0);
     }
+    // The weight is under way before the sum is known.
 #pragma unroll
     for (int j = 0; j < kHeld; ++j) {
         const int i = lane + j * 32;

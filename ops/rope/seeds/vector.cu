@@ -1,11 +1,11 @@
-//! idea    a thread turns eight pairs of HEADS heads: 16-byte accesses to both halves, one read of the tables for all its heads
+//! idea    a thread turns eight pairs of HEADS heads: 16-byte accesses, one read of the tables for all its heads
 //! tune    HEADS = 1, 2
 //! tune    BLOCK = 64, 32, 128, 256
 //! require R % 16 == 0 && D % 8 == 0 && (HQ + HK) % HEADS == 0
 //! launch  rope<<<ceil_div(T*((HQ + HK)/HEADS)*(R/16), BLOCK), BLOCK>>>(q, k, cos, sin, T)
 #include <cuda_bf16.h>
 
-constexpr int kEighths = R / 16;                      // 16-byte vectors of half a rotated head
+constexpr int kEighths = R / 16;                     // 16-byte vectors of half a rotated head
 constexpr int kWork = (HQ + HK) / HEADS * kEighths;  // threads of a token
 
 __device__ float round_bf16(float v) { return __bfloat162float(__float2bfloat16(v)); }
@@ -36,7 +36,7 @@ __device__ uint4 pack(const float (&f)[8]) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-rope(uint4* q, uint4* k, const float4* __restrict__ cos, const float4* __restrict__ sin, int tokens) {
+    rope(uint4* q, uint4* k, const float4* __restrict__ cos, const float4* __restrict__ sin, int tokens) {
     const int n = blockIdx.x * BLOCK + threadIdx.x;
     const int token = n / kWork, group = n % kWork / kEighths, eighth = n % kEighths;
     if (token >= tokens) return;

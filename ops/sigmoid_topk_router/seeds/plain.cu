@@ -5,7 +5,7 @@ constexpr int kThreads = 128;
 __device__ float sigmoid(float v) { return 1 / (1 + expf(-v)); }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-router(const float* logits, const float* bias, int* index, float* weight, float scale) {
+    router(const float* logits, const float* bias, int* index, float* weight, float scale) {
     __shared__ float score[E], value[kThreads];
     __shared__ int place[kThreads], chosen[K];
     __shared__ bool taken[E];

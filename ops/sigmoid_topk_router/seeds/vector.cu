@@ -1,4 +1,4 @@
-//! idea    one warp a row, scores in registers as ordered integers: a round is the best of a lane's own and two warp-wide redux instructions
+//! idea    one warp a row, scores in registers as ordered integers: a round is a lane's best and two redux
 //! tune    ROWS = 1, 2, 4
 //! require E % 4 == 0 && K <= 32 && K <= E
 //! launch  router<<<ceil_div(T, ROWS), 32*ROWS>>>(logits, bias, index, weight, scale, T)
@@ -19,8 +19,8 @@ __device__ float warp_sum(float v) {
 }
 
 extern "C" __global__ void __launch_bounds__(32 * ROWS)
-router(const float* __restrict__ logits, const float* __restrict__ bias, int* index, float* weight, float scale,
-       int rows) {
+    router(const float* __restrict__ logits, const float* __restrict__ bias, int* index, float* weight, float scale,
+           int rows) {
     const int row = blockIdx.x * ROWS + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (row >= rows) return;
     logits += static_cast<size_t>(row) * E;

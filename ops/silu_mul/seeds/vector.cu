@@ -27,7 +27,7 @@ __device__ unsigned silu_mul(unsigned g, unsigned u) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-silu_mul(const Words* __restrict__ gu, Words* __restrict__ y, int count) {
+    silu_mul(const Words* __restrict__ gu, Words* __restrict__ y, int count) {
     const int first = blockIdx.x * BLOCK * UNROLL + threadIdx.x;
     Words g[UNROLL], u[UNROLL];
 #pragma unroll

@@ -1,4 +1,4 @@
-//! idea    WARPS warps a row sort lists of 32 experts across their lanes and merge them, keeping the best 32: the time hardly depends on K
+//! idea    WARPS warps a row sort lists of 32 experts and merge them, keeping 32: hardly slower for a large K
 //! tune    WARPS = 1, 2, 4, 8
 //! require E <= 65536 && K <= 32 && K <= E && 32*WARPS <= E
 //! launch  router<<<T, 32*WARPS>>>(logits, index, weight)
@@ -66,7 +66,7 @@ __device__ unsigned merged(unsigned (&list)[N], int lane) {
 }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
-router(const unsigned short* __restrict__ logits, int* index, __nv_bfloat16* weight) {
+    router(const unsigned short* __restrict__ logits, int* index, __nv_bfloat16* weight) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     logits += static_cast<size_t>(blockIdx.x) * E;
     unsigned list[kLists];

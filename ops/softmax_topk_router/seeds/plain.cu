@@ -5,7 +5,7 @@
 constexpr int kThreads = 128;
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-router(const __nv_bfloat16* logits, int* index, __nv_bfloat16* weight) {
+    router(const __nv_bfloat16* logits, int* index, __nv_bfloat16* weight) {
     __shared__ float score[E], value[kThreads];
     __shared__ int place[kThreads], chosen[K];
     __shared__ bool taken[E];

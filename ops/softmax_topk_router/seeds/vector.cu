@@ -1,4 +1,4 @@
-//! idea    one warp a row; logit and expert in one 32-bit key, so that a round is the best of a lane's own and one warp-wide redux instruction
+//! idea    one warp a row; logit and expert in one 32-bit key: a round is a lane's best and one redux
 //! tune    ROWS = 1, 2, 4
 //! require E % 8 == 0 && E <= 65536 && K <= 32 && K <= E
 //! launch  router<<<ceil_div(T, ROWS), 32*ROWS>>>(logits, index, weight, T)
@@ -28,7 +28,7 @@ __device__ float warp_sum(float v) {
 }
 
 extern "C" __global__ void __launch_bounds__(32 * ROWS)
-router(const uint4* __restrict__ logits, int* index, __nv_bfloat16* weight, int rows) {
+    router(const uint4* __restrict__ logits, int* index, __nv_bfloat16* weight, int rows) {
     const int row = blockIdx.x * ROWS + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (row >= rows) return;
     logits += static_cast<size_t>(row) * (E / 8);

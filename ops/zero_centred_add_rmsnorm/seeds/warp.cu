@@ -1,10 +1,10 @@
-//! idea    one warp a row, ROWS rows a block: the whole row lies in the registers of a warp, no barrier, no shared memory
+//! idea    one warp a row, ROWS rows a block: the row lies in the registers of a warp, no barrier
 //! tune    ROWS = 1, 2, 4, 8
 //! require H % 8 == 0 && H <= 6144
 //! launch  zero_centred_add_rmsnorm<<<ceil_div(T, ROWS), 32*ROWS>>>(x, res, w, y, eps, T)
 #include <cuda_bf16.h>
 
-constexpr int kVectors = H / 8;               // 16-byte vectors of a row
+constexpr int kVectors = H / 8;              // 16-byte vectors of a row
 constexpr int kHeld = (kVectors + 31) / 32;  // of which a lane holds so many
 
 // Eight bf16 values of a 16-byte vector as floats, and back.
@@ -33,7 +33,8 @@ __device__ float warp_sum(float v) {
 }
 
 extern "C" __global__ void __launch_bounds__(32 * ROWS)
-zero_centred_add_rmsnorm(const uint4* __restrict__ x, uint4* res, const uint4* __restrict__ w, uint4* __restrict__ y, float eps, int rows) {
+    zero_centred_add_rmsnorm(const uint4* __restrict__ x, uint4* res, const uint4* __restrict__ w,
+                             uint4* __restrict__ y, float eps, int rows) {
     const int row = blockIdx.x * ROWS + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (row >= rows) return;
     x += static_cast<size_t>(row) * kVectors;
@@ -46,6 +47,7 @@ zero_centred_add_rmsnorm(const uint4* __restrict__ x, uint4* res, const uint4* _
         held[j] = i < kVectors ? x[i] : make_uint4(0, 0, 0, 0);
         added[j] = i < kVectors ? res[i] : make_uint4(0, 0, 0, 0);
     }
+    // The weight is under way before the sum is known.
 #pragma unroll
     for (int j = 0; j < kHeld; ++j) {
         const int i = lane + j * 32;

@@ -5,72 +5,86 @@
 
 #include "base/json.h"
 #include "base/process.h"
+#include "device/cuda/shared_memory.h"
 #include "device/cuda/wire.h"
 
 namespace recuda::cuda {
 namespace {
 
-struct Reply {
-    Json header = Json::object();
-    std::string payload;
+/// What requests of one parent act on.
+struct Session {
+    Device& device;
+    SharedMemory shared;
 };
 
-using Call = Reply (*)(Device& device, const Json& request, std::string_view payload);
+/// Header of the reply to a request.
+using Call = Json (*)(Session& session, const Json& request, std::string_view payload);
 
-Reply info(Device& device, const Json&, std::string_view) { return {to_json(device.info()), ""}; }
-
-Reply allocate(Device& device, const Json& request, std::string_view) {
-    return {{{"id", device.allocate(request.at("name"), request.at("bytes"))}}, ""};
+/// The part of the shared memory that a transfer uses.
+std::span<std::byte> transfer(const Session& session, const Json& request) {
+    const size_t bytes = request.at("bytes");
+    if (bytes > session.shared.bytes().size()) throw Error("a transfer of {} bytes is larger than the shared memory", bytes);
+    return session.shared.bytes().first(bytes);
 }
 
-Reply free_buffer(Device& device, const Json& request, std::string_view) {
-    device.free(request.at("id"));
-    return {};
+Json share(Session& session, const Json& request, std::string_view) {
+    session.shared = SharedMemory::inherited(request.at("descriptor"), request.at("bytes"));
+    return Json::object();
 }
 
-Reply write(Device& device, const Json& request, std::string_view payload) {
-    device.write(request.at("id"), request.at("offset"), std::as_bytes(std::span(payload)));
-    return {};
+Json info(Session& session, const Json&, std::string_view) { return to_json(session.device.info()); }
+
+Json allocate(Session& session, const Json& request, std::string_view) {
+    return {{"id", session.device.allocate(request.at("name"), request.at("bytes"))}};
 }
 
-Reply read(Device& device, const Json& request, std::string_view) {
-    Reply reply;
-    reply.payload.resize(request.at("bytes").get<size_t>());
-    device.read(request.at("id"), request.at("offset"), std::as_writable_bytes(std::span(reply.payload)));
-    return reply;
+Json free_buffer(Session& session, const Json& request, std::string_view) {
+    session.device.free(request.at("id"));
+    return Json::object();
 }
 
-Reply fill(Device& device, const Json& request, std::string_view) {
-    device.fill(request.at("id"), static_cast<std::byte>(request.at("value").get<unsigned>()), request.at("poison"));
-    return {};
+Json write(Session& session, const Json& request, std::string_view) {
+    session.device.write(request.at("id"), request.at("offset"), transfer(session, request));
+    return Json::object();
 }
 
-Reply load(Device& device, const Json& request, std::string_view payload) {
+Json read(Session& session, const Json& request, std::string_view) {
+    session.device.read(request.at("id"), request.at("offset"), transfer(session, request));
+    return Json::object();
+}
+
+Json fill(Session& session, const Json& request, std::string_view) {
+    session.device.fill(request.at("id"), static_cast<std::byte>(request.at("value").get<unsigned>()), request.at("poison"));
+    return Json::object();
+}
+
+Json load(Session& session, const Json& request, std::string_view payload) {
     const size_t cubin_bytes = request.at("cubin_bytes");
     Binary binary;
     binary.target = request.at("target");
     binary.file = request.at("file");
     binary.cubin = payload.substr(0, cubin_bytes);
     binary.ptx = payload.substr(cubin_bytes);
-    return {{{"id", device.load(binary)}}, ""};
+    return {{"id", session.device.load(binary)}};
 }
 
-Reply unload(Device& device, const Json& request, std::string_view) {
-    device.unload(request.at("id"));
-    return {};
+Json unload(Session& session, const Json& request, std::string_view) {
+    session.device.unload(request.at("id"));
+    return Json::object();
 }
 
-Reply run(Device& device, const Json& request, std::string_view) {
+Json run(Session& session, const Json& request, std::string_view) {
     std::vector<Launch> launches;
     for (const Json& launch : request.at("launches")) launches.push_back(launch_from_json(launch));
-    return {to_json(device.run(launches, run_options_from_json(request))), ""};
+    return to_json(session.device.run(launches, run_options_from_json(request)));
 }
 
-Reply time(Device& device, const Json& request, std::string_view) {
-    return {to_json(device.time(timing_request_from_json(request))), ""};
+Json time(Session& session, const Json& request, std::string_view) {
+    return to_json(session.device.time(timing_request_from_json(request)));
 }
 
-constexpr std::array<std::pair<std::string_view, Call>, 10> kCalls = {{
+constexpr std::array<std::pair<std::string_view, Call>, 11> kCalls = {{
+    {"share", share},
     {"info", info},
     {"allocate", allocate},
     {"free", free_buffer},
@@ -83,27 +97,28 @@ constexpr std::array<std::pair<std::string_view, Call>, 10> kCalls = {{
     {"time", time},
 }};
 
-Reply answer(Device& device, std::string_view message) {
+Json answer(Session& session, std::string_view message) {
     try {
         const Unpacked parts = unpacked(message);
         const Json request = parse_json(parts.header, "a request");
         const std::string& wanted = request.at("call").get_ref<const std::string&>();
         for (const auto& [name, call] : kCalls)
-            if (name == wanted) return call(device, request, parts.payload);
+            if (name == wanted) return call(session, request, parts.payload);
         throw Error("there is no call `{}`", wanted);
     } catch (const std::exception& error) {
-        return {{{"error", json_text(error.what())}}, ""};
+        return {{"error", json_text(error.what())}};
     }
 }
 
 }  // namespace
 
 void serve(Device& device, int in, int out, const std::function<bool()>& usable) {
+    Session session{device, {}};
     while (const std::optional<std::string> message = read_message(in)) {
-        Reply reply = answer(device, *message);
+        Json reply = answer(session, *message);
         const bool lost = !usable();
-        if (lost) reply.header["lost"] = true;
-        write_message(out, packed(reply.header, reply.payload));
+        if (lost) reply["lost"] = true;
+        write_message(out, packed(reply));
         if (lost) return;
     }
 }

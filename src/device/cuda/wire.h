@@ -4,11 +4,12 @@
 // {"call": NAME, …}; replies hold the results, or {"error": TEXT}; a reply with "lost": true is the last that its worker
 // gives. Calls and their fields:
 //
+//   share descriptor bytes                      →        (once, first: memory for "shared" transfers)
 //   info                                        → DeviceInfo
 //   allocate name bytes                         → id
 //   free id                                     →
-//   write id offset, payload                    →
-//   read id offset bytes                        → payload
+//   write id offset bytes                       →        (the bytes lie at the beginning of the shared memory)
+//   read id offset bytes                        →        (likewise)
 //   fill id value poison                        →
 //   load target file cubin_bytes, payload = cubin, PTX → id
 //   unload id                                   →

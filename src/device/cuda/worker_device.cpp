@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "device/cuda/cuda.h"
+#include "device/cuda/shared_memory.h"
 #include "device/cuda/wire.h"
 
 namespace recuda {
@@ -17,7 +18,7 @@ using cuda::unpacked;
 
 constexpr double kCallDeadlineS = 120;      // of calls that run no kernel: the driver's start and its compiler are the slow ones
 constexpr double kGraceS = 10;              // beyond a run's own deadline, before the worker is taken to hang
-constexpr uint64_t kPartBytes = 32u << 20;  // of transfers: so much at once lies in memory three times
+constexpr size_t kSharedBytes = 4 << 20;    // transfers go in parts of this size, which the processor's cache holds
 
 /// Ids handed out by us, and what the present worker calls them. Ids are never reused, so an id below `first_` that is not
 /// among them belonged to an earlier worker.
@@ -48,7 +49,8 @@ class Ids {
 
 class WorkerDevice : public Device {
  public:
-    explicit WorkerDevice(std::vector<std::string> command) : command_(std::move(command)) {
+    explicit WorkerDevice(std::vector<std::string> command)
+        : command_(std::move(command)), shared_(cuda::SharedMemory::create(kSharedBytes)) {
         info_ = cuda::device_info_from_json(call({{"call", "info"}}));
     }
 
@@ -66,20 +68,19 @@ class WorkerDevice : public Device {
     }
 
     void write(BufferId buffer, uint64_t offset_bytes, std::span<const std::byte> bytes) override {
-        for (size_t at = 0; at < bytes.size(); at += kPartBytes) {
-            const auto part = bytes.subspan(at, std::min<size_t>(kPartBytes, bytes.size() - at));
-            call({{"call", "write"}, {"id", remote_buffer(buffer)}, {"offset", offset_bytes + at}},
-                 {reinterpret_cast<const char*>(part.data()), part.size()});
+        for (size_t at = 0; at < bytes.size(); at += kSharedBytes) {
+            const auto part = bytes.subspan(at, std::min(kSharedBytes, bytes.size() - at));
+            const uint32_t id = remote_buffer(buffer);
+            std::memcpy(shared_.bytes().data(), part.data(), part.size());
+            call({{"call", "write"}, {"id", id}, {"offset", offset_bytes + at}, {"bytes", part.size()}});
         }
     }
 
     void read(BufferId buffer, uint64_t offset_bytes, std::span<std::byte> bytes) override {
-        for (size_t at = 0; at < bytes.size(); at += kPartBytes) {
-            const auto part = bytes.subspan(at, std::min<size_t>(kPartBytes, bytes.size() - at));
+        for (size_t at = 0; at < bytes.size(); at += kSharedBytes) {
+            const auto part = bytes.subspan(at, std::min(kSharedBytes, bytes.size() - at));
             call({{"call", "read"}, {"id", remote_buffer(buffer)}, {"offset", offset_bytes + at}, {"bytes", part.size()}});
-            const std::string_view payload = unpacked(message_).payload;
-            if (payload.size() != part.size()) throw Error("the worker sent {} bytes of {}", payload.size(), part.size());
-            std::memcpy(part.data(), payload.data(), part.size());
+            std::memcpy(part.data(), shared_.bytes().data(), part.size());
         }
     }
 
@@ -116,6 +117,7 @@ class WorkerDevice : public Device {
     uint32_t remote_buffer(BufferId id) const { return buffers_.at(id, "buffer", ending_); }
     uint32_t remote_module(ModuleId id) const { return modules_.at(id, "module", ending_); }
     Launch remote(Launch launch) const;
+    void start_worker();
     void lose_worker(std::string ending);
     Ended exchange(const Json& request, std::string_view payload, double deadline_s);
     Json reply();
@@ -124,12 +126,21 @@ class WorkerDevice : public Device {
     Result launch_call(const Json& request, double deadline_s, Result (*from_json)(const Json&));
 
     std::vector<std::string> command_;
+    cuda::SharedMemory shared_;
     std::unique_ptr<WorkerProcess> worker_;
     std::string ending_;   // how the last lost worker ended
     std::string message_;  // the last reply
     DeviceInfo info_;
     Ids buffers_, modules_;
 };
+
+/// Starts a worker, which inherits the shared memory's descriptor; throws Error with its reason when it cannot serve.
+void WorkerDevice::start_worker() {
+    shared_.set_inheritable(true);
+    worker_ = std::make_unique<WorkerProcess>(command_);
+    shared_.set_inheritable(false);
+    call({{"call", "share"}, {"descriptor", shared_.descriptor()}, {"bytes", kSharedBytes}});
+}
 
 void WorkerDevice::lose_worker(std::string ending) {
     worker_.reset();
@@ -139,7 +150,7 @@ void WorkerDevice::lose_worker(std::string ending) {
 }
 
 WorkerDevice::Ended WorkerDevice::exchange(const Json& request, std::string_view payload, double deadline_s) {
-    if (worker_ == nullptr) worker_ = std::make_unique<WorkerProcess>(command_);
+    if (worker_ == nullptr) start_worker();
     // A failed send means that the worker is gone: receiving then tells how it ended.
     worker_->send(packed(request, payload));
     switch (worker_->receive(message_, deadline_s)) {

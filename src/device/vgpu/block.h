@@ -81,7 +81,8 @@ struct Block {
     uint32_t line_of(const Instruction& in, const Frame* frame) const;
 
     /// `lanes` of a warp come to barrier `id`; the caller makes them wait where `waits`. Releases the barrier when it is complete.
-    void arrive(Warp& warp, const Instruction& in, uint32_t id, uint32_t count, Mask lanes, bool waits);
+    /// `votes` are the lanes whose predicate is true, for reductions.
+    void arrive(Warp& warp, const Instruction& in, uint32_t id, uint32_t count, Mask lanes, bool waits, Mask votes);
     /// Threads have ended: barriers may be complete now.
     void threads_ended(uint32_t count);
     /// A report that this warp loops for ever.

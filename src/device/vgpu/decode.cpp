@@ -1,5 +1,7 @@
 #include "device/vgpu/decode.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
@@ -232,7 +234,7 @@ uint32_t ProgramDecoder::named_constant(const ptx::Operand& operand, uint32_t by
     }
     for (size_t i = 0; code_.source->is_entry && i < code_.source->parameters.size(); ++i) {
         if (code_.source->parameters[i].name != operand.text) continue;
-        constant.bits += kParameterWindow + program_.parameters[i].first;
+        constant.bits += program_.parameters[i].first;  // of .param space: cvta makes it generic
         constant.kind = Constant::Kind::value;
         return add(constant, type);
     }

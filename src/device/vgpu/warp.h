@@ -53,7 +53,7 @@ struct Warp : RegisterFile {
     Mask active = 0;            // its lanes; 0: no group is loaded
     int64_t budget = 0;         // instructions left of this turn, counted at backward branches and calls
     Frame* frame = nullptr;
-    uint32_t loops = 0;         // backward branches of this group since it was loaded
+    uint32_t loops = 0;         // backward branches of the warp since a group last gave way
     uint32_t yields = 0;
     uint32_t last_loop = 0;     // index of the last backward branch taken: where a runaway loops
 

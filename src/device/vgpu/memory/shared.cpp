@@ -72,8 +72,12 @@ void SharedMemory::begin() {
 
 bool SharedMemory::misplaced(uint64_t address, uint32_t width) const {
     for (const Region& region : regions_)
-        if (address >= region.from && address + width <= region.to) return false;
+        if (address >= region.from && address < region.to && width <= region.to - address) return false;
     return true;
+}
+
+bool SharedMemory::in_gap(uint64_t address, uint32_t width) const {
+    return write_stamp_[address >> shift_] == kGapStamp || write_stamp_[(address + width - 1) >> shift_] == kGapStamp;
 }
 
 std::pair<std::string, int64_t> SharedMemory::name_of(uint64_t address) const {
@@ -205,11 +209,11 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
 }
 
 bool SharedMemory::read(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, const Pattern& pattern) {
-    if (pattern.high + width > bytes_.size() || pattern.high < pattern.low) return !out_of_bounds(warp, in, address, active, width);
+    if (pattern.high > bytes_.size() - width) return !out_of_bounds(warp, in, address, active, width);
     const uint32_t first = pattern.low >> shift_, count = ((pattern.high + width - 1) >> shift_) - first + 1;
     if (!pattern.contiguous) {
         bool gap = false;
-        for (uint32_t lane = 0; lane < kLanes; ++lane) gap |= write_stamp_[address[lane] >> shift_] == kGapStamp || width > (1u << shift_);
+        for (uint32_t lane = 0; lane < kLanes; ++lane) gap |= in_gap(address[lane], width);
         if (gap && out_of_bounds(warp, in, address, active, width)) return false;
         if (!checks_) return true;
         if (pattern.low == pattern.high) {
@@ -251,9 +255,9 @@ bool SharedMemory::read(Warp& warp, const Instruction& in, const uint64_t* addre
 bool SharedMemory::write(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, const Pattern& pattern,
                          const std::byte* values) {
     constexpr uint32_t kStep = 32;  // bytes between two lanes' values
-    if (pattern.high + width > bytes_.size() || pattern.high < pattern.low || misplaced(pattern.low, width) || misplaced(pattern.high, width) ||
-        regions_.size() > 1)
-        if (out_of_bounds(warp, in, address, active, width)) return false;
+    bool gap = pattern.high > bytes_.size() - width;
+    for (uint32_t lane = 0; lane < kLanes && !gap; ++lane) gap = in_gap(address[lane], width);
+    if (gap && out_of_bounds(warp, in, address, active, width)) return false;
     if (pattern.contiguous && checks_) {
         const uint32_t first = pattern.low >> shift_, count = ((pattern.high + width - 1) >> shift_) - first + 1;
         uint32_t bad = 0;
@@ -280,7 +284,7 @@ bool SharedMemory::write(Warp& warp, const Instruction& in, const uint64_t* addr
 bool SharedMemory::atomic(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width) {
     uint64_t addresses[kLanes];
     std::fill(addresses, addresses + kLanes, address);
-    if (address + width > bytes_.size() || misplaced(address, width)) {
+    if (misplaced(address, width)) {
         out_of_bounds(warp, in, addresses, Mask{1} << lane, width);
         return false;
     }

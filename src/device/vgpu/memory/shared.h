@@ -72,6 +72,7 @@ class SharedMemory {
     bool race(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width, uint32_t who, bool writes);
     void note_read(uint32_t granule, uint32_t who, uint32_t warp);
     bool misplaced(uint64_t address, uint32_t width) const;
+    bool in_gap(uint64_t address, uint32_t width) const;
 
     const Program* program_ = nullptr;
     bool checks_ = true;

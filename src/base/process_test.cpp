@@ -1,0 +1,62 @@
+#include "base/process.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace recuda {
+namespace {
+
+TEST(Process, GivesStatusAndBothOutputs) {
+    const ProcessResult result = run_process({"sh", "-c", "cat; echo to-err >&2; exit 3"}, {.input = "hello"});
+    EXPECT_EQ(result.status, 3);
+    EXPECT_EQ(result.out, "hello");
+    EXPECT_EQ(result.err, "to-err\n");
+    EXPECT_FALSE(result.timed_out);
+}
+
+TEST(Process, WaitsForOneThatClosesItsOutputsEarly) {
+    EXPECT_EQ(run_process({"sh", "-c", "exec >&- 2>&-; sleep 0.1; exit 7"}).status, 7);
+}
+
+TEST(Process, IsKilledWithItsGroupAtTheDeadline) {
+    const auto begin = std::chrono::steady_clock::now();
+    const ProcessResult result = run_process({"sh", "-c", "sleep 60 & sleep 60"}, {.deadline_s = 0.2});
+    EXPECT_TRUE(result.timed_out);
+    EXPECT_EQ(result.status, 128 + 9);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+TEST(Process, BoundsItsOutput) {
+    const ProcessResult result = run_process({"sh", "-c", "yes | head -c 1000000"}, {.output_limit_bytes = 1000});
+    EXPECT_EQ(result.out.size(), 1000u);
+    EXPECT_EQ(result.status, 0);
+}
+
+TEST(Process, TellsWhatCannotBeStarted) {
+    EXPECT_THROW(run_process({"/nothing/of/that/name"}), Error);
+    EXPECT_EQ(run_process({"sh", "-c", "kill -11 $$"}).status, 128 + 11);
+    EXPECT_EQ(run_process({"sh", "-c", "echo $WORD"}, {.environment = {{"WORD", "w"}}}).out, "w\n");
+}
+
+TEST(WorkerProcess, ExchangesMessages) {
+    WorkerProcess echo({"cat"});  // a message comes back as it went
+    std::string message;
+    ASSERT_TRUE(echo.send("ping"));
+    EXPECT_EQ(echo.receive(message, 10), WorkerProcess::Received::message);
+    EXPECT_EQ(message, "ping");
+    EXPECT_EQ(echo.receive(message, 0.05), WorkerProcess::Received::timed_out);
+    EXPECT_TRUE(echo.running());
+}
+
+TEST(WorkerProcess, TellsHowItEnded) {
+    WorkerProcess child({"sh", "-c", "exit 5"});
+    std::string message;
+    EXPECT_EQ(child.receive(message, 10), WorkerProcess::Received::gone);
+    EXPECT_EQ(child.ending(), "exit status 5");
+    EXPECT_FALSE(child.running());
+    EXPECT_FALSE(child.send("x"));
+}
+
+}  // namespace
+}  // namespace recuda

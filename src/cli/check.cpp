@@ -1,0 +1,185 @@
+// `cuda-rlm check`: one kernel file, built and verified, with what a good engineer would say of it.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "build/builder.h"
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/device_choice.h"
+#include "cli/source_excerpt.h"
+#include "device/counters.h"
+#include "device/device.h"
+#include "device/limits.h"
+#include "judge/judge.h"
+#include "kernel/launch_plan.h"
+#include "task/catalogue.h"
+
+namespace recuda {
+namespace {
+
+struct CheckWords {
+    std::string file, task, axes;
+    bool all = false, dry_run = false;
+    int64_t schedules = 1;
+    DeviceChoice device{.device = "vgpu"};
+
+    bool parse(CommandLine& line) {
+        line.word("FILE", file, "Kernel file: CUDA C++, or Triton when it ends in .py", true);
+        line.option("--task", "NAME", task, "Task to verify it for; default: its own task directive");
+        line.option("--axes", "T=8[,…]", axes, "Exactly this workload instead of the task's own list");
+        line.option("--schedules", "N", schedules,
+                    "Virtual GPU: run under N warp and block orders; results must not change");
+        line.flag("--all", all, "Check every legal point of the tunables, not only the first");
+        line.flag("--dry-run", dry_run, "Print the launch plan and launch nothing");
+        device.declare(line);
+        line.example("cuda-rlm check ops/rmsnorm/seeds/vector.cu --task nano30b_rmsnorm --axes T=8");
+        return line.parse();
+    }
+};
+
+/// A check that ended before the judge: no point of the tunables is legal.
+Json refused(const KernelFile& file, const Task& task, const std::string& why) {
+    return {{"outcome", name(Outcome::launch_refused)},
+            {"task", task.name},
+            {"digest", nullptr},
+            {"file", json_text(file.name)},
+            {"reports", Json::array()},
+            {"workloads", Json::array()},
+            {"resources", to_json(Resources{})},
+            {"counters", nullptr},
+            {"log", why}};
+}
+
+Json described(const Checked& checked) {
+    const Evaluation& evaluation = checked.evaluation;
+    Json reports = Json::array(), workloads = Json::array();
+    for (const Report& report : evaluation.verdict.reports) reports.push_back(to_json(report));
+    for (const WorkloadVerdict& workload : evaluation.verdict.workloads) workloads.push_back(to_json(workload));
+    return {{"outcome", name(evaluation.outcome)},
+            {"task", evaluation.task},
+            {"digest", evaluation.digest},
+            {"tunables", evaluation.tunables},
+            {"device", evaluation.device},
+            {"reports", reports},
+            {"workloads", workloads},
+            {"left_out", evaluation.verdict.left_out},
+            {"resources", to_json(evaluation.resources)},
+            {"counters", checked.counters ? to_json(*checked.counters) : Json()},
+            {"estimate", evaluation.estimate ? json_number(*evaluation.estimate) : Json()},
+            {"log", json_text(evaluation.verdict.log)}};
+}
+
+std::string point_text(const Point& point) {
+    std::vector<std::string> parts;
+    for (const auto& [name, value] : point) parts.push_back(fmt::format("{}={}", name, value));
+    return joined(parts, " ");
+}
+
+/// The verdict for a person: outcome, reports with their source, workloads, resources, traffic.
+std::string story(const Checked& checked, const KernelFile& file) {
+    const Evaluation& evaluation = checked.evaluation;
+    std::string text = fmt::format("{}: {} for {} on {}  {}\n", file.name, name(evaluation.outcome), evaluation.task,
+                                   evaluation.device, point_text(evaluation.tunables));
+    for (const Report& report : evaluation.verdict.reports) text += "\n" + shown(report, file.text);
+    for (const WorkloadVerdict& workload : evaluation.verdict.workloads) {
+        text += fmt::format("  {:<24} {:<10} error {:.3g} of {:.3g} allowed ({})\n", shown(Axes(workload.axes)),
+                            name(workload.outcome), workload.max_error, workload.bound, workload.input);
+        if (workload.outcome != Outcome::correct && !workload.detail.empty())
+            text += fmt::format("      {}\n", workload.detail);
+    }
+    if (!evaluation.verdict.left_out.empty())
+        text += fmt::format("  left out here for their size: {}\n", joined(evaluation.verdict.left_out, "; "));
+    const Resources& used = evaluation.resources;
+    if (used.registers > 0)
+        text += fmt::format("  {} registers a thread, {} bytes spilled, {} bytes of static shared memory\n",
+                            used.registers, used.spill_bytes, used.shared_bytes);
+    if (checked.counters) text += shown(*checked.counters, file.text);
+    if (!evaluation.verdict.log.empty()) text += "\n" + evaluation.verdict.log + "\n";
+    return text;
+}
+
+int dry_run(const CommandLine& line, const KernelFile& file, const Task& task, const std::vector<Axes>& workloads,
+            const DeviceLimits& limits) {
+    const std::optional<Point> point = first_legal_point(file, workloads, limits);
+    Json document;
+    try {
+        if (!point) throw LaunchRefused("no point of the tunables satisfies every `require`");
+        document = to_json(plan(file, *point, task, workloads.front(), limits));
+        document["axes"] = workloads.front();
+        document["tunables"] = *point;
+    } catch (const LaunchRefused& why) {
+        document = refused(file, task, why.what());
+    }
+    const bool refusal = document.contains("outcome");
+    if (line.json())
+        print_json(document);
+    else
+        print_text(dump(document, 2) + "\n");
+    return refusal ? 3 : 0;
+}
+
+Json document_of(const std::vector<Checked>& all, bool every_point) {
+    if (!every_point) return described(all.front());
+    Json points = Json::array();
+    Outcome worst = Outcome::correct;
+    for (const Checked& checked : all) {
+        points.push_back(described(checked));
+        worst = worse(worst, checked.evaluation.outcome);
+    }
+    return {{"outcome", name(worst)}, {"points", points}};
+}
+
+}  // namespace
+
+int check_command(CommandLine& line) {
+    CheckWords words;
+    if (!words.parse(line)) return 0;
+    if (words.schedules < 1 || words.schedules > 10'000) throw UsageError("--schedules takes a number from 1 to 10000");
+    const auto file = std::make_shared<const KernelFile>(read_kernel_file(words.file));
+    const std::string task_name = words.task.empty() ? file->task : words.task;
+    if (task_name.empty()) throw UsageError("{} names no task; give one with --task", file->name);
+    const Task task = Catalogue(home_folder()).task(task_name);
+    check_names(*file, *task.op);
+
+    JudgeOptions options{
+        .target = words.device.target, .seed = words.device.seed, .schedules = static_cast<unsigned>(words.schedules)};
+    if (!words.axes.empty()) options.axes = {axes_from_text(task, words.axes)};
+    std::unique_ptr<Device> device = make_device(words.device);
+    const DeviceLimits limits = limits_of(device->info());
+    const std::vector<Axes>& workloads = options.axes.empty() ? task.verify : options.axes;
+    if (words.dry_run) return dry_run(line, *file, task, workloads, limits);
+
+    std::vector<Point> points;
+    if (words.all)
+        points = legal_points(*file, workloads, limits);
+    else if (auto first = first_legal_point(*file, workloads, limits))
+        points.push_back(std::move(*first));
+    if (points.empty()) {
+        const std::string why = "no point of the tunables satisfies every `require`";
+        Json document = refused(*file, task, why);
+        if (words.all) document = {{"outcome", name(Outcome::launch_refused)}, {"points", Json::array()}, {"log", why}};
+        if (line.json())
+            print_json(document);
+        else
+            print_text(fmt::format("{}: launch_refused: {}\n", file->name, why));
+        return 3;
+    }
+    std::vector<Candidate> candidates;
+    for (Point& point : points) candidates.push_back(make_candidate(file, std::move(point)));
+    const std::unique_ptr<Builder> builder = make_builder();
+    const std::vector<Checked> all = check(task, std::move(device), *builder, candidates, options);
+    if (line.json())
+        print_json(document_of(all, words.all));
+    else
+        for (const Checked& checked : all) print_text(story(checked, *file));
+    const bool right = std::all_of(all.begin(), all.end(),
+                                   [](const Checked& one) { return one.evaluation.outcome == Outcome::correct; });
+    return right ? 0 : 3;
+}
+
+}  // namespace recuda

@@ -1,0 +1,129 @@
+// `cuda-rlm inspect-env`: what is here, in which version, and what to do for what is not.
+#include <sys/utsname.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/process.h"
+#include "base/progress.h"
+#include "base/text.h"
+#include "build/toolchain.h"
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "device/cuda/cuda.h"
+#include "device/device.h"
+#include "lm/preset.h"
+#include "store/database.h"
+
+namespace recuda {
+namespace {
+
+std::string_view name(Tool::State state) {
+    return state == Tool::State::ok ? "ok" : state == Tool::State::missing ? "missing" : "unusable";
+}
+
+Tool found(std::string name, std::string version, std::string path) {
+    return {std::move(name), Tool::State::ok, std::move(version), std::move(path), ""};
+}
+
+Tool system_facts() {
+    utsname facts{};
+    ::uname(&facts);
+    return found("system",
+                 fmt::format("{} {} {}, {} cores", facts.sysname, facts.release, facts.machine,
+                             std::thread::hardware_concurrency()),
+                 "");
+}
+
+std::vector<Tool> gpus() {
+    const CudaSurvey survey = survey_cuda();
+    std::vector<Tool> tools;
+    if (survey.driver_version.empty())
+        tools.push_back({"CUDA driver", Tool::State::missing, "", "",
+                         survey.problem + "; without one kernels run on the virtual GPU"});
+    else
+        tools.push_back(found("CUDA driver", survey.driver_version, survey.driver_path));
+    if (survey.devices.empty()) tools.push_back({"GPU", Tool::State::missing, "", "", survey.problem});
+    int ordinal = 0;
+    for (const DeviceInfo& device : survey.devices) {
+        tools.push_back(found(fmt::format("GPU cuda:{}", ordinal++),
+                              fmt::format("{}, {}, {} SMs, {:.1f} MiB L2, {:.1f} GiB{}", device.name, device.target,
+                                          device.sm_count, device.l2_bytes / 1048576.0,
+                                          device.memory_bytes / 1073741824.0, device.integrated ? ", integrated" : ""),
+                              ""));
+    }
+    return tools;
+}
+
+Tool pytorch() {
+    const char* script =
+        "import torch; print(torch.__version__); print(torch.__file__); print(torch.cuda.is_available())";
+    Tool tool{"PyTorch (torch)", Tool::State::missing, "", "", "only the torch baselines need it: pip install torch"};
+    try {
+        const ProcessResult result = run_process({"python3", "-c", script}, {.deadline_s = 30});
+        const std::vector<std::string_view> lines = split_lines(result.out);
+        if (result.status == 0 && lines.size() >= 3)
+            return found(tool.name, fmt::format("{}{}", lines[0], lines[2] == "True" ? "" : " (sees no GPU)"),
+                         std::string(lines[1]));
+    } catch (const Error& error) {
+        tool.advice += fmt::format(" ({})", error.what());
+    }
+    return tool;
+}
+
+std::vector<Tool> language_models() {
+    std::vector<Tool> tools;
+    for (const PresetState& preset : list_presets())
+        tools.push_back({"language model " + preset.name, preset.usable ? Tool::State::ok : Tool::State::unusable, "",
+                         preset.file, preset.usable ? "" : preset.why});
+    return tools;
+}
+
+std::string line_of(const Tool& tool, bool coloured) {
+    const char* colour = !coloured                            ? ""
+                         : tool.state == Tool::State::ok      ? "\x1b[32m"
+                         : tool.state == Tool::State::missing ? "\x1b[33m"
+                                                              : "\x1b[31m";
+    std::string text = fmt::format("{}{:<9}{} {:<30} {}", colour, name(tool.state), coloured ? "\x1b[0m" : "",
+                                   tool.name, tool.version);
+    if (!tool.path.empty()) text += fmt::format("  {}", valid_utf8(tool.path));
+    if (!tool.advice.empty())
+        text += fmt::format("{}{}", tool.version.empty() && tool.path.empty() ? "" : "; ", tool.advice);
+    return text + "\n";
+}
+
+}  // namespace
+
+int inspect_env_command(CommandLine& line) {
+    line.example("cuda-rlm inspect-env");
+    if (!line.parse()) return 0;
+    std::vector<Tool> tools{system_facts()};
+    const auto append = [&](std::vector<Tool> more) {
+        tools.insert(tools.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    };
+    append(inspect_toolchain());
+    append(gpus());
+    tools.push_back(pytorch());
+    const LibraryState duckdb = duckdb_state();
+    tools.push_back({"DuckDB", duckdb.problem.empty() ? Tool::State::ok : Tool::State::missing, duckdb.version,
+                     duckdb.path, duckdb.problem});
+    append(language_models());
+
+    if (!line.json()) {
+        for (const Tool& tool : tools) print_text(line_of(tool, colours(1)));
+        return 0;
+    }
+    Json list = Json::array();
+    for (const Tool& tool : tools)
+        list.push_back({{"name", tool.name},
+                        {"state", name(tool.state)},
+                        {"version", json_text(tool.version)},
+                        {"path", json_text(tool.path)},
+                        {"advice", json_text(tool.advice)}});
+    print_json(list);
+    return 0;
+}
+
+}  // namespace recuda

@@ -1,0 +1,318 @@
+#include "device/vgpu/memory/access.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "device/vgpu/block.h"
+#include "device/vgpu/memory/shared.h"
+
+namespace recuda::vgpu {
+namespace {
+
+void count_traffic(Traffic& traffic, uint64_t bytes, uint64_t sectors) {
+    ++traffic.requests;
+    traffic.bytes += bytes;
+    traffic.sectors += sectors;
+}
+
+Fault misaligned(std::string name, int64_t offset, uint32_t width) {
+    return {.check = Check::misaligned,
+            .message = fmt::format("an access of {} bytes at byte {} of {}, which is no multiple of {}", width, offset, name, width),
+            .buffer = name,
+            .byte_offset = offset,
+            .bytes = width};
+}
+
+Mask misaligned_lanes(const uint64_t* address, Mask active, uint32_t width) {
+    Mask lanes = 0;
+    for (Mask rest = active; rest != 0; rest &= rest - 1)
+        if ((address[first_lane(rest)] & (width - 1)) != 0) lanes |= rest & -rest;
+    return lanes;
+}
+
+void outside_global(Warp& warp, const Instruction& in, const uint64_t* address, Mask lanes, uint32_t width, Intent intent) {
+    const uint64_t at = address[first_lane(lanes)];
+    const GlobalMemory& memory = *warp.block->launch->memory;
+    const Buffer* buffer = memory.find(at);
+    if (buffer == nullptr) buffer = memory.nearest(at);
+    const char* what = intent == Intent::read ? "read" : intent == Intent::write ? "write" : "atomic access";
+    Fault fault{.check = Check::out_of_bounds, .bytes = width};
+    if (buffer != nullptr) {
+        fault.buffer = buffer->name;
+        fault.byte_offset = static_cast<int64_t>(at - buffer->base);
+        const int64_t over = fault.byte_offset + width - static_cast<int64_t>(buffer->size);
+        fault.message = fault.byte_offset < 0 ? fmt::format("a {} of {} bytes begins {} bytes before buffer {}", what, width, -fault.byte_offset, buffer->name)
+                                              : fmt::format("a {} of {} bytes ends {} bytes past the end of buffer {} of {} bytes", what, width,
+                                                            over, buffer->name, buffer->size);
+    } else {
+        fault.message = fmt::format("a {} of {} bytes at address {:#x}, which is {}", what, width, at, at < 4096 ? "a null pointer" : "in no buffer");
+        fault.byte_offset = at < 4096 ? static_cast<int64_t>(at) : 0;
+    }
+    warp.fault(in, lanes, std::move(fault));
+}
+
+bool check_initialised(Warp& warp, const Instruction& in, const Buffer& buffer, const uint64_t* address, Mask active, uint32_t width,
+                       const Pattern& pattern) {
+    const uint8_t* shadow = buffer.shadow;
+    if (pattern.contiguous && std::memchr(shadow + (pattern.low - buffer.base), 0, size_t{width} * kLanes) == nullptr) return true;
+    Mask lanes = 0;
+    for (Mask rest = active; rest != 0; rest &= rest - 1)
+        if (std::memchr(shadow + (address[first_lane(rest)] - buffer.base), 0, width) != nullptr) lanes |= rest & -rest;
+    if (lanes == 0) return true;
+    const int64_t offset = address[first_lane(lanes)] - buffer.base;
+    warp.fault(in, lanes,
+               {.check = Check::uninitialised,
+                .message = fmt::format("byte {} of buffer {} is read before anything is written to it", offset, buffer.name),
+                .buffer = buffer.name,
+                .byte_offset = offset,
+                .bytes = width});
+    return false;
+}
+
+void mark_written(const Buffer& buffer, const uint64_t* address, Mask active, uint32_t width, const Pattern& pattern) {
+    uint8_t* shadow = buffer.shadow;
+    if (pattern.contiguous) {
+        std::memset(shadow + (pattern.low - buffer.base), 1, size_t{width} * kLanes);
+        return;
+    }
+    for (Mask rest = active; rest != 0; rest &= rest - 1) std::memset(shadow + (address[first_lane(rest)] - buffer.base), 1, width);
+}
+
+/// Lanes whose access is not wholly inside a buffer.
+Mask lanes_outside(const GlobalMemory& memory, const uint64_t* address, Mask active, uint32_t width) {
+    Mask lanes = 0;
+    for (Mask rest = active; rest != 0; rest &= rest - 1) {
+        const uint64_t at = address[first_lane(rest)];
+        const Buffer* buffer = memory.find(at);
+        if (buffer == nullptr || buffer->size - (at - buffer->base) < width) lanes |= rest & -rest;
+    }
+    return lanes;
+}
+
+bool reach_buffer(Warp& warp, const Instruction& in, Buffer& buffer, const uint64_t* address, Mask active, uint32_t width, Intent intent,
+                  const Pattern& pattern, Access& access) {
+    if ((pattern.bits & (width - 1)) != 0) {
+        const Mask lanes = misaligned_lanes(address, active, width);
+        if (lanes != 0) {
+            warp.fault(in, lanes, misaligned(buffer.name, address[first_lane(lanes)] - buffer.base, width));
+            return false;
+        }
+    }
+    if (buffer.shadow != nullptr && warp.block->launch->checks) {
+        if (intent != Intent::write && !check_initialised(warp, in, buffer, address, active, width, pattern)) return false;
+        if (intent == Intent::write) mark_written(buffer, address, active, width, pattern);
+    }
+    if (intent == Intent::write) ++warp.block->changes;
+    Tally& tally = warp.block->worker->tally;
+    if (tally.on) {
+        const uint64_t bytes = uint64_t{width} * std::popcount(active), sectors = sectors_of(address, active, width, pattern);
+        Tally::Memory& memory = tally.memory[in.index];
+        if (intent != Intent::write) count_traffic(memory.read, bytes, sectors);
+        if (intent != Intent::read) count_traffic(memory.write, bytes, sectors);
+        if (intent == Intent::atomic) memory.atomics += std::popcount(active);
+    }
+    access.contiguous = pattern.contiguous;
+    access.lane[0] = buffer.data + (address[0] - buffer.base);
+    if (!pattern.contiguous)
+        for (uint32_t lane = 0; lane < kLanes; ++lane) access.lane[lane] = buffer.data + (address[lane] - buffer.base);
+    return true;
+}
+
+bool reach_global(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, Intent intent, Access& access) {
+    const Pattern pattern = pattern_of(address, active, width);
+    Buffer*& cached = warp.block->worker->last_buffer[in.index];
+    const auto inside = [&](const Buffer* buffer) {
+        return buffer != nullptr && pattern.low >= buffer->base && pattern.low - buffer->base < buffer->size &&
+               pattern.high - pattern.low <= buffer->size && pattern.high - buffer->base + width <= buffer->size;
+    };
+    if (inside(cached)) return reach_buffer(warp, in, *cached, address, active, width, intent, pattern, access);
+    const GlobalMemory& memory = *warp.block->launch->memory;
+    cached = memory.find(pattern.low);
+    if (inside(cached)) return reach_buffer(warp, in, *cached, address, active, width, intent, pattern, access);
+    cached = nullptr;
+    const Mask outside = lanes_outside(memory, address, active, width);
+    if (outside != 0) {
+        outside_global(warp, in, address, outside, width, intent);
+        return false;
+    }
+    // Lanes reach into several buffers: each buffer's lanes by themselves.
+    Access part;
+    for (Mask rest = active; rest != 0;) {
+        Buffer* buffer = memory.find(address[first_lane(rest)]);
+        Mask lanes = 0;
+        uint64_t own[kLanes];
+        for (uint32_t lane = 0; lane < kLanes; ++lane) {
+            const bool here = (rest >> lane & 1) && address[lane] - buffer->base < buffer->size;
+            own[lane] = here ? address[lane] : address[first_lane(rest)];
+            if (here) lanes |= Mask{1} << lane;
+        }
+        if (!reach_buffer(warp, in, *buffer, own, lanes, width, intent, pattern_of(own, lanes, width), part)) return false;
+        for (Mask here = lanes; here != 0; here &= here - 1) access.lane[first_lane(here)] = part.lane[first_lane(here)];
+        rest &= ~lanes;
+    }
+    access.contiguous = false;
+    for (uint32_t lane = 0; lane < kLanes; ++lane)
+        if (!(active >> lane & 1)) access.lane[lane] = access.lane[first_lane(active)];
+    return true;
+}
+
+bool reach_local(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, Intent intent, Access& access) {
+    Mask bad = 0, undefined = 0;
+    Frame* frame = warp.frame_at(address[first_lane(active)]);
+    const auto name_at = [&](uint64_t at) -> std::pair<std::string, int64_t> {
+        if (frame == nullptr || frame->function->local_variables.empty()) return {"local", static_cast<int64_t>(at)};
+        const auto& variables = frame->function->local_variables;
+        size_t nearest = 0;
+        const uint64_t inside = at - frame->local_base;
+        for (size_t i = 0; i < variables.size(); ++i)
+            if (variables[i].first <= inside) nearest = i;
+        const std::string& name = frame->function->local_names[nearest];
+        return {name.starts_with("__local_depot") ? "local" : name, static_cast<int64_t>(inside) - variables[nearest].first};
+    };
+    for (Mask rest = active; rest != 0; rest &= rest - 1) {
+        const uint32_t lane = first_lane(rest);
+        Frame* own = warp.frame_at(address[lane]);
+        const uint64_t at = own == nullptr ? 0 : address[lane] - own->local_base;
+        if (own == nullptr || at + width > own->function->local_bytes) {
+            bad |= rest & -rest;
+            continue;
+        }
+        const size_t place = size_t{lane} * own->function->local_bytes + at;
+        uint8_t* shadow = own->local_shadow + place;
+        access.lane[lane] = own->local + place;
+        if (std::memchr(shadow, 2, width) != nullptr) bad |= rest & -rest;
+        else if (intent == Intent::write) std::memset(shadow, 1, width);
+        else if (std::memchr(shadow, 0, width) != nullptr) undefined |= rest & -rest;
+    }
+    const Mask lanes = bad != 0 ? bad : misaligned_lanes(address, active, width) != 0 ? misaligned_lanes(address, active, width)
+                                    : warp.block->launch->checks                      ? undefined
+                                                                                      : 0;
+    if (lanes != 0) {
+        frame = warp.frame_at(address[first_lane(lanes)]);
+        const auto [name, offset] = name_at(address[first_lane(lanes)]);
+        Fault fault = misaligned(name, offset, width);
+        if (lanes == bad) {
+            fault.check = Check::out_of_bounds;
+            fault.message = fmt::format("an access of {} bytes at byte {} lies outside local memory", width, offset);
+        } else if (misaligned_lanes(address, active, width) == 0) {
+            fault.check = Check::uninitialised;
+            fault.message = fmt::format("byte {} of local memory is read before anything is written to it", offset);
+        }
+        warp.fault(in, lanes, std::move(fault));
+        return false;
+    }
+    access.contiguous = false;
+    for (uint32_t lane = 0; lane < kLanes; ++lane)
+        if (!(active >> lane & 1)) access.lane[lane] = access.lane[first_lane(active)];
+    if (intent != Intent::read) ++warp.block->changes;
+    Tally& tally = warp.block->worker->tally;
+    if (tally.on) {
+        // Local memory is interleaved by 4 bytes a lane: lanes at one address share sectors.
+        uint64_t interleaved[kLanes];
+        for (uint32_t lane = 0; lane < kLanes; ++lane) interleaved[lane] = (address[lane] / 4 * kLanes + lane) * 4;
+        for (uint32_t lane = 0; lane < kLanes; ++lane)
+            if (!(active >> lane & 1)) interleaved[lane] = interleaved[first_lane(active)];
+        const uint32_t words = std::max(1u, width / 4);
+        count_traffic(tally.memory[in.index].local, uint64_t{width} * std::popcount(active),
+                      uint64_t{words} * sectors_of(interleaved, active, 4, pattern_of(interleaved, active, 4)));
+    }
+    return true;
+}
+
+bool reach_shared(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, Intent intent, Access& access) {
+    const Pattern pattern = pattern_of(address, active, width);
+    SharedMemory& shared = warp.block->shared;
+    if (!prepare_shared(warp, in, address, active, width, pattern)) return false;
+    if (intent == Intent::read) {
+        if (!shared.read(warp, in, address, active, width, pattern)) return false;
+    } else {
+        for (Mask rest = active; rest != 0; rest &= rest - 1)
+            if (!shared.atomic(warp, in, first_lane(rest), address[first_lane(rest)], width)) return false;
+        if (warp.block->worker->tally.on) warp.block->worker->tally.memory[in.index].atomics += std::popcount(active);
+    }
+    access.contiguous = pattern.contiguous;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) access.lane[lane] = shared.data() + address[lane];
+    return true;
+}
+
+bool reach_parameter(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, Intent intent, Access& access) {
+    auto& bytes = warp.block->launch->parameters;
+    Mask bad = 0;
+    for (Mask rest = active; rest != 0; rest &= rest - 1) {
+        const uint64_t at = address[first_lane(rest)];
+        if (intent != Intent::read || at + width > bytes.size() || at + width < at) bad |= rest & -rest;
+        else access.lane[first_lane(rest)] = bytes.data() + at;
+    }
+    if (bad != 0) {
+        warp.fault(in, bad,
+                   {.check = Check::out_of_bounds,
+                    .message = fmt::format("an access of {} bytes at byte {} of the kernel's parameters", width, address[first_lane(bad)]),
+                    .buffer = "parameters",
+                    .byte_offset = static_cast<int64_t>(address[first_lane(bad)]),
+                    .bytes = width});
+        return false;
+    }
+    access.contiguous = false;
+    for (uint32_t lane = 0; lane < kLanes; ++lane)
+        if (!(active >> lane & 1)) access.lane[lane] = access.lane[first_lane(active)];
+    return true;
+}
+
+}  // namespace
+
+void addresses_of(Warp& warp, const Instruction& in, Mask active, uint64_t* address) {
+    if ((in.mode & kWideBase) != 0) {
+        const uint64_t* base = warp.lanes<uint64_t>(in.a);
+        for (uint32_t lane = 0; lane < kLanes; ++lane) address[lane] = base[lane] + static_cast<uint64_t>(in.immediate);
+    } else {
+        const uint32_t* base = warp.lanes<uint32_t>(in.a);
+        for (uint32_t lane = 0; lane < kLanes; ++lane) address[lane] = static_cast<uint32_t>(base[lane] + static_cast<uint32_t>(in.immediate));
+    }
+    if (active == kFullMask) return;
+    const uint64_t first = address[first_lane(active)];
+    for (uint32_t lane = 0; lane < kLanes; ++lane) address[lane] = active >> lane & 1 ? address[lane] : first;
+}
+
+ptx::Space space_of(uint64_t generic, uint64_t* address) {
+    // A little below a window still means that window: an index below its first variable.
+    const auto within = [&](uint64_t window) { return generic - (window - (1u << 16)) < kWindowBytes; };
+    for (const auto& [window, space] : {std::pair{kSharedWindow, ptx::Space::shared}, {kLocalWindow, ptx::Space::local},
+                                        {kParameterWindow, ptx::Space::param}})
+        if (within(window)) {
+            *address = generic - window;
+            return space;
+        }
+    *address = generic;
+    return ptx::Space::global;
+}
+
+bool prepare_shared(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, const Pattern& pattern) {
+    if ((pattern.bits & (width - 1)) != 0) {
+        const Mask lanes = misaligned_lanes(address, active, width);
+        if (lanes != 0) {
+            const auto [name, offset] = warp.block->shared.name_of(address[first_lane(lanes)]);
+            warp.fault(in, lanes, misaligned(name, offset, width));
+            return false;
+        }
+    }
+    Tally& tally = warp.block->worker->tally;
+    if (!tally.on) return true;
+    Tally::Memory& memory = tally.memory[in.index];
+    ++memory.shared_requests;
+    memory.shared_wavefronts += wavefronts_of(address, active, width, pattern);
+    return true;
+}
+
+bool reach(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* address, Mask active, uint32_t width, Intent intent,
+           Access& access) {
+    switch (space) {
+        case ptx::Space::shared: return reach_shared(warp, in, address, active, width, intent, access);
+        case ptx::Space::local: return reach_local(warp, in, address, active, width, intent, access);
+        case ptx::Space::param: return reach_parameter(warp, in, address, active, width, intent, access);
+        default: return reach_global(warp, in, address, active, width, intent, access);
+    }
+}
+
+}  // namespace recuda::vgpu

@@ -1,0 +1,36 @@
+// From a warp's addresses to the host's memory, with all checks and counts of one access.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "device/vgpu/memory/layout.h"
+#include "device/vgpu/memory/pattern.h"
+#include "device/vgpu/ptx/ptx.h"
+#include "device/vgpu/warp.h"
+
+namespace recuda::vgpu {
+
+/// Where the lanes' bytes lie on the host. Inactive lanes point where the first active one does.
+struct Access {
+    bool contiguous = false;  // all 32 lanes, one after another from lane[0]
+    std::byte* lane[kLanes];
+};
+
+enum class Intent : uint8_t { read, write, atomic };
+
+/// Addresses of a memory instruction: base register `in.a` (64 bits with kWideBase in mode) plus `in.immediate`.
+void addresses_of(Warp& warp, const Instruction& in, Mask active, uint64_t* address);
+
+/// The space that a generic address lies in, and the address within it.
+ptx::Space space_of(uint64_t generic, uint64_t* address);
+
+/// Checks and counts a read, a write or an atomic of `width` bytes a lane in one space; addresses are those of the space.
+/// False after a fault. Writes of shared memory go through SharedMemory::write instead.
+bool reach(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* address, Mask active, uint32_t width, Intent intent,
+           Access& access);
+
+/// The parts of reach that a write to shared memory needs too: alignment and counts. False after a fault.
+bool prepare_shared(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, const Pattern& pattern);
+
+}  // namespace recuda::vgpu

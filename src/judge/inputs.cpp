@@ -1,0 +1,85 @@
+#include "judge/inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/rng.h"
+#include "task/op.h"
+
+namespace recuda {
+namespace {
+
+bool is_weight(const Task& task, const TensorSpec& tensor) {
+    return std::all_of(tensor.shape.begin(), tensor.shape.end(), [&](const Expression& extent) {
+        return std::all_of(extent.uses().begin(), extent.uses().end(), [&](const Expression::Use& use) { return task.axes.contains(use.name); });
+    });
+}
+
+bool is_changed(const Task& task, const TensorSpec& tensor, Battery battery) {
+    if (!tensor.battery || battery == Battery::normal) return false;
+    return !is_weight(task, tensor) || battery == Battery::ties || battery == Battery::special;
+}
+
+/// The dense rows laid out at their stride, with NaN between them (zeros in types without one).
+Tensor spread(const Tensor& dense, int64_t stride, int64_t elements) {
+    const int64_t width = dense.shape.back();
+    Tensor buffer(dense.dtype, {elements});
+    if (stride == width) {
+        buffer.bytes = dense.bytes;
+        return buffer;
+    }
+    if (is_floating(dense.dtype))
+        for (int64_t i = 0; i < elements; ++i) buffer.set(i, std::nan(""));
+    const size_t element = size_bytes(dense.dtype), row_bytes = static_cast<size_t>(width) * element;
+    for (int64_t row = 0; row * width < dense.size(); ++row)
+        std::memcpy(buffer.bytes.data() + static_cast<size_t>(row * stride) * element, dense.bytes.data() + static_cast<size_t>(row) * row_bytes, row_bytes);
+    return buffer;
+}
+
+}  // namespace
+
+InputContents make_inputs(const Task& task, const Axes& axes, Battery battery, uint64_t seed) {
+    // Workloads and kinds have data of their own: a kernel that keeps an answer from an earlier run must not meet its input again.
+    const uint64_t own_seed = Rng(seed, shown(axes) + "/" + std::string(name(battery))).next();
+    InputContents contents;
+    for (const TensorSpec& tensor : task.op->inputs) {
+        Tensor dense = filled(tensor.fill, tensor.dtype, shape_of(tensor, axes), own_seed, tensor.name);
+        if (is_changed(task, tensor, battery)) apply(battery, dense, own_seed, tensor.name);
+        contents.emplace(tensor.name, spread(dense, row_stride(tensor, axes), buffer_elements(tensor, axes)));
+    }
+    return contents;
+}
+
+Tensor dense_rows(const TensorSpec& spec, const Axes& axes, const Tensor& buffer) {
+    const int64_t stride = row_stride(spec, axes);
+    Tensor dense(buffer.dtype, shape_of(spec, axes));
+    const int64_t width = dense.shape.back();
+    if (stride == width) {
+        dense.bytes = buffer.bytes;
+        return dense;
+    }
+    const size_t element = size_bytes(buffer.dtype), row_bytes = static_cast<size_t>(width) * element;
+    for (int64_t row = 0; row * width < dense.size(); ++row)
+        std::memcpy(dense.bytes.data() + static_cast<size_t>(row) * row_bytes, buffer.bytes.data() + static_cast<size_t>(row * stride) * element, row_bytes);
+    return dense;
+}
+
+std::vector<double> values_of(const Tensor& tensor) {
+    std::vector<double> values(static_cast<size_t>(tensor.size()));
+    const auto copy = [&](auto all, auto convert) {
+        for (size_t i = 0; i < values.size(); ++i) values[i] = convert(all[i]);
+    };
+    const auto plainly = [](auto value) { return static_cast<double>(value); };
+    switch (tensor.dtype) {
+        case DType::f64: copy(tensor.as<double>(), plainly); break;
+        case DType::f32: copy(tensor.as<float>(), plainly); break;
+        case DType::i32: copy(tensor.as<int32_t>(), plainly); break;
+        case DType::bf16: copy(tensor.as<uint16_t>(), [](uint16_t bits) { return bf16_to_double(bits); }); break;
+        default:
+            for (size_t i = 0; i < values.size(); ++i) values[i] = tensor.at(static_cast<int64_t>(i));
+    }
+    return values;
+}
+
+}  // namespace recuda

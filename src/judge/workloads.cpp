@@ -1,0 +1,60 @@
+#include "judge/workloads.h"
+
+#include <algorithm>
+
+#include "task/op.h"
+
+namespace recuda {
+namespace {
+
+/// Not a power of two, no multiple of anything that a kernel is likely to tile rows by.
+constexpr int64_t kAwkwardTokens = 5;
+
+int64_t tokens(const Axes& axes) {
+    const auto found = axes.find("T");
+    return found == axes.end() ? 1 : found->second;
+}
+
+bool is_screened(const Axes& axes) { return tokens(axes) <= kScreenedTokens; }
+
+std::vector<Battery> whole_battery(const Op& op) {
+    std::vector<Battery> inputs = all_batteries();
+    if (!op.special_inputs) std::erase(inputs, Battery::special);
+    return inputs;
+}
+
+/// The task's own workloads with the awkward one among them, in falling order of what they find a second.
+std::vector<Axes> own_workloads(const Task& task, DeviceKind device) {
+    std::vector<Axes> all = device == DeviceKind::vgpu && !task.small.empty() ? task.small : task.verify;
+    if (all.empty() || !all.front().contains("T") || task.axes.contains("T")) return all;
+    Axes awkward = all.front();
+    awkward["T"] = kAwkwardTokens;
+    const auto behind = std::find_if(all.begin(), all.end(), [](const Axes& axes) { return tokens(axes) > kAwkwardTokens; });
+    if (std::find(all.begin(), all.end(), awkward) == all.end()) all.insert(behind, awkward);
+    return all;
+}
+
+}  // namespace
+
+std::vector<Workload> verified_workloads(const Task& task, DeviceKind device, const std::vector<Axes>& given, Depth depth) {
+    std::vector<Axes> all = given.empty() ? own_workloads(task, device) : given;
+    if (depth == Depth::screen && given.empty()) {
+        const auto fewest = std::min_element(all.begin(), all.end(), [](const Axes& a, const Axes& b) { return tokens(a) < tokens(b); });
+        if (std::any_of(all.begin(), all.end(), is_screened)) std::erase_if(all, [](const Axes& axes) { return !is_screened(axes); });
+        else if (!all.empty()) all = {*fewest};
+    }
+    std::vector<Workload> workloads;
+    for (const Axes& axes : all)
+        workloads.push_back({axes, is_screened(axes) || !given.empty() ? whole_battery(*task.op) : std::vector{Battery::normal}});
+    return workloads;
+}
+
+std::vector<Axes> estimated_workloads(const Task& task, DeviceKind device, const std::vector<Axes>& given) {
+    std::vector<Axes> screened, both;
+    for (const Workload& workload : verified_workloads(task, device, given, Depth::screen)) screened.push_back(workload.axes);
+    for (const Axes& axes : screened)
+        if (std::find(task.bench.begin(), task.bench.end(), axes) != task.bench.end()) both.push_back(axes);
+    return both.empty() ? screened : both;
+}
+
+}  // namespace recuda
