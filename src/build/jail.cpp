@@ -93,12 +93,13 @@ class Ruleset {
 
 int enter_landlock(const Jail& jail) {
     const int abi = static_cast<int>(::syscall(kCreateRuleset, nullptr, 0, kAskVersion));
-    if (abi <= 0) return 0;
+    // The first version lets no file be renamed from one folder to another, which a compiler with a cache does.
+    if (abi <= 0 || (abi == 1 && !jail.writable.empty())) return 0;
     Ruleset rules(abi);
-    const uint64_t read = kReadFile | kReadFolder | (jail.executable ? kExecute : 0);
+    const uint64_t read = kReadFile | kReadFolder | (jail.executable ? uint64_t{kExecute} : 0);
     for (const std::string& path : jail.readable) rules.allow(path, read);
     for (const std::string& path : jail.writable)
-        rules.allow(path, kReadFile | kReadFolder | kWriteFile | kChangeFolder | kTruncate);
+        rules.allow(path, kReadFile | kReadFolder | kWriteFile | kChangeFolder | kRefer | kTruncate);
     rules.enforce();
     return abi;
 }
@@ -146,7 +147,8 @@ std::vector<sock_filter> filter() {
         code.push_back(unless_equal(static_cast<uint32_t>(call), 5));
         code.push_back(load(offsetof(seccomp_data, args)));
         code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(::getpid()), 1, 0));
-        code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, call == SYS_prlimit64 ? 0 : 1, 1));
+        const uint8_t zero_means_itself = call == SYS_prlimit64 ? 0 : 1;  // to kill, 0 is the whole group
+        code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, zero_means_itself, 1));
         code.push_back(answer(SECCOMP_RET_ALLOW));
         code.push_back(answer(kDenied));
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <utility>
 
 #include "build/ptx_text.h"
 
@@ -160,13 +161,14 @@ class Scan {
         return parameter;
     }
 
+    /// Size of a fundamental type; 0 for what is none.
     static uint32_t bytes_of(std::string_view type) {
-        if (type == "texref" || type == "samplerref" || type == "surfref") return 8;
-        const size_t digits = type.find_first_of("0123456789");
-        uint32_t bits = 0;
-        if (digits == std::string_view::npos) return 0;
-        std::from_chars(type.data() + digits, type.data() + type.size(), bits);
-        return type.ends_with("x2") ? bits / 4 : bits / 8;
+        constexpr std::pair<std::string_view, uint32_t> kTypes[] = {
+            {"u8", 1},  {"s8", 1},  {"b8", 1},  {"u16", 2}, {"s16", 2},  {"b16", 2},   {"f16", 2},    {"u32", 4},    {"s32", 4},        {"b32", 4},
+            {"f32", 4}, {"u64", 8}, {"s64", 8}, {"b64", 8}, {"f64", 8}, {"b128", 16}, {"f16x2", 4}, {"texref", 8}, {"samplerref", 8}, {"surfref", 8}};
+        for (const auto& [name, bytes] : kTypes)
+            if (name == type) return bytes;
+        return 0;
     }
 
     void demands(Entry& entry) {

@@ -96,13 +96,26 @@ class Flow {
         return names;
     }
 
-    static bool is_load(std::string_view opcode) { return opcode.starts_with("ld.") || opcode.starts_with("ldu.") || opcode.starts_with("tex") || opcode.starts_with("suld"); }
+    enum class Effect { computes, loads, writes, copies, calls };
+
+    /// What an instruction does to memory. Those that only touch caches or order accesses compute nothing either.
+    static Effect effect_of(std::string_view opcode) {
+        const auto starts = [&](std::initializer_list<std::string_view> stems) {
+            return std::ranges::any_of(stems, [&](std::string_view stem) { return opcode.starts_with(stem); });
+        };
+        if (starts({"ld.", "ldu.", "tex.", "suld.", "prefetch", "applypriority"})) return Effect::loads;
+        if (starts({"cp.async", "cp.reduce"})) return Effect::copies;
+        if (starts({"call"})) return Effect::calls;
+        const bool writes = starts({"st.", "atom.", "red.", "multimem", "stmatrix", "sust.", "sured.", "discard", "mbarrier", "tensormap", "wmma.store"});
+        return writes ? Effect::writes : Effect::computes;
+    }
 
     bool step(const Instruction& instruction) {
-        if (instruction.operands.empty()) return false;
+        const Effect effect = effect_of(instruction.opcode);
+        if (instruction.operands.empty() || (effect != Effect::computes && effect != Effect::loads)) return false;
         Names names;
         for (size_t i = 1; i < instruction.operands.size(); ++i) names.merge(held_by(instruction.operands[i]));
-        if (is_load(instruction.opcode)) {  // what a table of addresses holds
+        if (effect == Effect::loads) {  // what a table of addresses holds
             Names pointed;
             for (std::string_view name : names)
                 if (const auto refers = refers_.find(name); refers != refers_.end()) pointed.insert(refers->second.begin(), refers->second.end());
@@ -121,20 +134,15 @@ class Flow {
     }
 
     std::string offence(const Instruction& instruction) const {
-        const std::string_view opcode = instruction.opcode;
         const auto says = [&](const Names& names, std::string_view what) {
             return names.empty() ? std::string() : fmt::format("line {} of the PTX {} '{}'", instruction.line, what, *names.begin());
         };
-        const auto starts = [&](std::initializer_list<std::string_view> stems) {
-            return std::ranges::any_of(stems, [&](std::string_view stem) { return opcode.starts_with(stem); });
-        };
-        if (instruction.operands.empty() || is_load(opcode) || starts({"prefetch", "applypriority"})) return "";
-        const bool copy = starts({"cp.async", "cp.reduce"});
-        const bool writes = copy || starts({"st.", "atom.", "red.", "multimem", "stmatrix", "sust", "discard", "mbarrier", "tensormap", "wmma.store", "createpolicy", "fence.proxy"});
-        if (!writes) return starts({"call"}) ? call_offence(instruction, says) : "";
+        const Effect effect = effect_of(instruction.opcode);
+        if (effect == Effect::computes || effect == Effect::loads) return "";
+        if (effect == Effect::calls) return call_offence(instruction, says);
         for (size_t i = 0; i < instruction.operands.size(); ++i) {
             const bool address = instruction.operands[i].front().is("[");
-            if (copy && i > 0 && address) continue;  // a source
+            if (effect == Effect::copies && i > 0 && address) continue;  // a source
             Names names = held_by(instruction.operands[i]);
             if (!address) std::erase_if(names, is_compiler_text);
             if (std::string why = says(names, address ? "writes to" : "lets go of the address of"); !why.empty()) return why;

@@ -23,8 +23,12 @@ size_t string_length(std::string_view text) {
     return std::min(at + 1, text.size());
 }
 
+/// "::" joins the parts of a word (ld.shared::cluster.u32); a single ':' ends a label.
 size_t word_length(std::string_view text) {
-    return static_cast<size_t>(std::ranges::find_if_not(text, is_word_character) - text.begin());
+    size_t size = 0;
+    while (size < text.size() && (is_word_character(text[size]) || text.substr(size).starts_with("::")))
+        size += is_word_character(text[size]) ? 1 : 2;
+    return size;
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ constexpr uint64_t kLogLimitBytes = 1 << 20;
     for (const auto& [name, value] : setup.environment) variables.push_back(name + "=" + value);
     std::vector<char*> arguments, environment;
     for (const std::string& word : setup.program) arguments.push_back(const_cast<char*>(word.c_str()));
-    for (const std::string& variable : variables) environment.push_back(variable.data());
+    for (std::string& variable : variables) environment.push_back(variable.data());
     arguments.push_back(nullptr);
     environment.push_back(nullptr);
     enter_jail(setup.jail);

@@ -73,6 +73,9 @@ void CommandLine::flag(const std::string& name, bool& into, const std::string& h
 void CommandLine::word(const std::string& name, std::string& into, const std::string& help, bool required) {
     parser_->app.add_option(name, into, help)->type_name("")->required(required);
 }
+void CommandLine::words(const std::string& name, std::vector<std::string>& into, const std::string& help) {
+    parser_->app.add_option(name, into, help)->type_name("");
+}
 void CommandLine::example(const std::string& text) { parser_->app.footer("Example:\n  " + text); }
 
 bool CommandLine::parse() {

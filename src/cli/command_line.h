@@ -29,6 +29,8 @@ class CommandLine {
     void flag(const std::string& name, bool& into, const std::string& help);
     /// A word without a dash.
     void word(const std::string& name, std::string& into, const std::string& help, bool required);
+    /// Any number of them.
+    void words(const std::string& name, std::vector<std::string>& into, const std::string& help);
     /// Printed at the end of --help.
     void example(const std::string& text);
 

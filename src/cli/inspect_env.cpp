@@ -73,6 +73,15 @@ Tool pytorch() {
     return tool;
 }
 
+Tool duckdb() {
+    try {
+        const DuckDbFound library = find_duckdb();
+        return found("DuckDB", library.version, library.path);
+    } catch (const Error& error) {
+        return {"DuckDB", Tool::State::missing, "", "", error.what()};
+    }
+}
+
 std::vector<Tool> language_models() {
     std::vector<Tool> tools;
     for (const PresetState& preset : list_presets())
@@ -106,9 +115,7 @@ int inspect_env_command(CommandLine& line) {
     append(inspect_toolchain());
     append(gpus());
     tools.push_back(pytorch());
-    const LibraryState duckdb = duckdb_state();
-    tools.push_back({"DuckDB", duckdb.problem.empty() ? Tool::State::ok : Tool::State::missing, duckdb.version,
-                     duckdb.path, duckdb.problem});
+    tools.push_back(duckdb());
     append(language_models());
 
     if (!line.json()) {

@@ -22,8 +22,8 @@ enum class OutputTypes {
 std::map<std::string, std::string> macros(const KernelFile& file, const Point& point, const Task& task,
                                           const Variables& axes, OutputTypes outputs = OutputTypes::stored);
 
-/// The options of a task as numbers: for `rounding` with values one and two, ROUNDING_ONE and ROUNDING_TWO, each 0 or 1.
-/// They are macros of CUDA C++ and names in the expressions of launches (how a Triton kernel learns them).
+/// The options of a task as numbers: for `rounding` with values one and two, ROUNDING_ONE and ROUNDING_TWO, each 0
+/// or 1. They are macros of CUDA C++ and names in the expressions of launches (how a Triton kernel learns them).
 Variables option_values(const Task& task);
 
 /// The names in `option_values` of every task of an op.

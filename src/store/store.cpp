@@ -86,10 +86,10 @@ void create_store(const fs::path& path) {
 }
 
 /// Opens what exists and has been found to be ours before anything may write to it.
-Database open_store(const fs::path& path, Access access, const LockWait& wait) {
+Database open_store(const fs::path& path, Access access, const LockWait& wait, Trust trust) {
     std::error_code ignored;
     if (access == Access::write && !fs::exists(fs::symlink_status(path, ignored))) create_store(path);
-    {
+    if (access == Access::read || trust == Trust::none) {
         Database database(path, Access::read, wait);
         check_meta(database, path);
         if (access == Access::write) read_through(database);
@@ -118,8 +118,8 @@ StoredEvaluation stored(const std::string& run, const Evaluation& evaluation, st
             .source = std::move(source)};
 }
 
-Store::Store(const fs::path& path, Access access, const LockWait& wait)
-    : path_(path), database_(open_store(path, access, wait)) {}
+Store::Store(const fs::path& path, Access access, const LockWait& wait, Trust trust)
+    : database_(open_store(path, access, wait, trust)) {}
 
 std::set<RowKey> Store::keys() {
     std::set<RowKey> keys;

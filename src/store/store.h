@@ -43,11 +43,14 @@ StoredEvaluation stored(const std::string& run, const Evaluation& evaluation, st
 /// (run, id)
 using RowKey = std::pair<std::string, std::string>;
 
+/// Whether a store is read through before it is written to; `known`: it was, and is ours alone since.
+enum class Trust { none, known };
+
 class Store {
  public:
     /// Opens an existing store to read it, not a byte of it changes; or to add to it, created whole when it is missing.
     /// Throws StoreProblem for what is no store of ours, damaged, of a newer version or in use; it is then untouched.
-    Store(const std::filesystem::path& path, Access access, const LockWait& wait = {});
+    Store(const std::filesystem::path& path, Access access, const LockWait& wait = {}, Trust trust = Trust::none);
 
     std::set<RowKey> keys();
     std::vector<StoredRun> runs();
@@ -62,7 +65,6 @@ class Store {
     Database& database() { return database_; }
 
  private:
-    std::filesystem::path path_;
     Database database_;
 };
 

@@ -6,15 +6,18 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <numeric>
 
+#include "base/process.h"
 #include "cuda_device_kernels.h"
 #include "device/cuda/cuda.h"
 
 namespace recuda {
 namespace {
 
-using testing::AnyOf;
 using testing::HasSubstr;
 
 Argument buffer(BufferId id, uint64_t offset = 0) { return {Argument::Kind::buffer, id, offset, {}, {}}; }
@@ -92,9 +95,10 @@ class CudaDevice : public testing::Test {
 
 TEST_F(CudaDevice, DescribesTheCard) {
     const DeviceInfo& info = device_->info();
-    std::printf("%s %s, driver %s, %u SMs, L2 %.1f MiB, memory %.1f GiB at %.0f GB/s, shared %u of %u, %s\n", info.name.c_str(),
-                info.target.c_str(), info.driver.c_str(), info.sm_count, info.l2_bytes / 1048576.0, info.memory_bytes / 1073741824.0,
-                info.memory_bytes_per_ns, info.max_shared_bytes, info.shared_bytes_per_sm, info.integrated ? "integrated" : "discrete");
+    std::printf("%s %s, driver %s, %u SMs, L2 %.1f MiB, memory %.1f GiB at %.0f GB/s, shared %u of %u, %s\n",
+                info.name.c_str(), info.target.c_str(), info.driver.c_str(), info.sm_count, info.l2_bytes / 1048576.0,
+                info.memory_bytes / 1073741824.0, info.memory_bytes_per_ns, info.max_shared_bytes,
+                info.shared_bytes_per_sm, info.integrated ? "integrated" : "discrete");
     EXPECT_EQ(info.kind, DeviceKind::cuda);
     EXPECT_TRUE(info.measures_time);
     EXPECT_TRUE(info.target.starts_with("sm_"));
@@ -114,9 +118,40 @@ TEST_F(CudaDevice, AddsVectors) {
     for (uint32_t i = 0; i < kCount; ++i) sum[i] = a[i] + b[i];
     const BufferId x = with("a", a), y = with("b", b), z = device_->allocate("c", kCount * 4);
     device_->fill(z, std::byte{0xff}, true);
-    const Execution execution = run(launch("add", (kCount + 255) / 256, 256, {buffer(x), buffer(y), buffer(z), value(kCount)}));
+    const Execution execution =
+        run(launch("add", (kCount + 255) / 256, 256, {buffer(x), buffer(y), buffer(z), value(kCount)}));
     EXPECT_EQ(execution.outcome, Outcome::correct) << execution.log;
     EXPECT_TRUE(content<float>(z, kCount) == sum);
+}
+
+/// An assembler of the toolkit or of .deps; "" where there is none.
+std::string ptxas() {
+    for (const char* path : {"/usr/local/cuda/bin/ptxas", ".deps/cuda/bin/ptxas"})
+        if (std::filesystem::exists(path)) return path;
+    return "";
+}
+
+TEST_F(CudaDevice, LoadsMachineCode) {
+    if (ptxas().empty()) GTEST_SKIP() << "no ptxas";
+    const std::filesystem::path folder = testing::TempDir(), source = folder / "plain.ptx",
+                                made = folder / "plain.cubin";
+    std::ofstream(source) << kPlainKernels;
+    const std::string target = device_->info().target;
+    ASSERT_EQ(run_process({ptxas(), "-arch=" + target, source, "-o", made}).status, 0);
+    std::ifstream file(made, std::ios::binary);
+    Binary binary;
+    binary.target = target;
+    binary.file = "plain.cu";
+    binary.cubin.assign(std::istreambuf_iterator<char>(file), {});
+    plain_ = device_->load(binary);
+    expect_works();
+
+    binary.target = "sm_20";
+    EXPECT_THROW(device_->load(binary), Error) << "made for another GPU, and without PTX";
+    binary.target = target;
+    binary.cubin.resize(100);
+    EXPECT_THROW(device_->load(binary), Error);
+    expect_works();
 }
 
 TEST_F(CudaDevice, CarriesTensorsFast) {
@@ -129,7 +164,8 @@ TEST_F(CudaDevice, CarriesTensorsFast) {
     device_->read(id, 0, got);
     const auto done = std::chrono::steady_clock::now();
     EXPECT_TRUE(sent == got);
-    std::printf("write %.2f GB/s, read %.2f GB/s\n", sent.size() / 1e9 / std::chrono::duration<double>(written - start).count(),
+    std::printf("write %.2f GB/s, read %.2f GB/s\n",
+                sent.size() / 1e9 / std::chrono::duration<double>(written - start).count(),
                 sent.size() / 1e9 / std::chrono::duration<double>(done - written).count());
 }
 
@@ -239,7 +275,8 @@ TEST_F(CudaDevice, RefusesWhatCannotBeLaunched) {
     for (const auto& [wrong, log] : {
              Case{launch("nobody", 1, 1, {}), "kernel `nobody`: not found in its module"},
              Case{launch("poke", 1, 1, {buffer(out)}), "it takes 2 parameters and was given 1"},
-             Case{launch("poke", 1, 1, {buffer(out), value<int64_t>(0), value<int64_t>(0)}), "it takes 2 parameters and was given 3"},
+             Case{launch("poke", 1, 1, {buffer(out), value<int64_t>(0), value<int64_t>(0)}),
+                  "it takes 2 parameters and was given 3"},
              Case{launch("poke", 1, 1, {buffer(out), value<int32_t>(0)}), "parameter 1 has 8 bytes and was given 4"},
              Case{launch("poke", 1, 2048, {buffer(out), value<int64_t>(0)}), "CUDA_ERROR_INVALID_VALUE"},
              Case{launch("poke", 0, 1, {buffer(out), value<int64_t>(0)}), "CUDA_ERROR_INVALID_VALUE"},
@@ -319,7 +356,8 @@ TEST_F(CudaDevice, TimesACopyNoFasterThanTheMemory) {
         const BufferId from = device_->allocate("from", kBytes), to = device_->allocate("to", kBytes);
         device_->fill(from, std::byte{static_cast<unsigned char>(i)}, false);
         const uint32_t blocks = device_->info().sm_count * 16;
-        request.sequences.push_back({launch("copy", blocks, 256, {buffer(from), buffer(to), value<uint32_t>(kBytes / 16)})});
+        request.sequences.push_back(
+            {launch("copy", blocks, 256, {buffer(from), buffer(to), value<uint32_t>(kBytes / 16)})});
     }
     const Timing timing = device_->time(request);
     ASSERT_EQ(timing.outcome, Outcome::correct) << timing.log;
@@ -360,6 +398,33 @@ TEST_F(CudaDevice, TimesShortKernelsInGraphs) {
     print("the same, 20 runs asked for, a counter cleared in every third", asked);
     EXPECT_THAT(asked.method, HasSubstr("events around a graph of "));
     EXPECT_EQ(content<float>(counter, 1)[0], 1);
+}
+
+TEST_F(CudaDevice, TimesEveryKindOfLaunchInGraphs) {
+    if (!has_clusters()) GTEST_SKIP() << "no clusters on " << device_->info().target;
+    const ModuleId module = load(kHopperKernels);
+    const BufferId met = with<uint32_t>("met", {0, 0}), p = with<uint32_t>("p", {1}), q = with<uint32_t>("q", {0, 0});
+    const BufferId out = with("out", std::vector<uint32_t>(64));
+    const uint32_t blocks = device_->info().sm_count;
+    Launch meet = launch("meet", blocks, 128, {buffer(met)}), ranks = launch("ranks", 8, 1, {buffer(out)});
+    Launch first = launch("first", 1, 1, {buffer(p)}), second = launch("second", 1, 1, {buffer(p), buffer(q)});
+    ranks.module = first.module = second.module = module;
+    meet.cooperative = true;
+    ranks.cluster = {4, 1, 1};
+    first.programmatic = second.programmatic = true;
+    TimingRequest request;
+    request.sequences = {{first, second, meet, ranks}};
+    request.cleared = {met, p};
+    request.runs_per_sample = 4;
+    const Timing timing = device_->time(request);
+    ASSERT_EQ(timing.outcome, Outcome::correct) << timing.log;
+    print("programmatic, cooperative and cluster launches, 200 us of them a wait", timing);
+    EXPECT_THAT(timing.method, HasSubstr("events around a graph of 4 runs"));
+    EXPECT_GT(median(timing.samples_ns), 200000);
+    EXPECT_LT(median(timing.samples_ns), 300000);
+    EXPECT_EQ(content<uint32_t>(met, 2)[1], blocks * 128);
+    EXPECT_EQ(content<uint32_t>(q, 2), (std::vector<uint32_t>{0, 5})) << "the dependent started early in the graph too";
+    EXPECT_EQ(content<uint32_t>(out, 8)[3], 304u);
 }
 
 TEST_F(CudaDevice, TimingShowsWhatIsWrong) {

@@ -16,7 +16,7 @@ __device__ unsigned ordered(float v) {
 
 __device__ Key larger(Key a, Key b) { return a > b ? a : b; }
 
-// The best of the vectors first, first + step, …, as a key; 0 where there are none.
+// The best of the vectors first, first + step and so on, as a key; 0 where there are none.
 __device__ Key scan(const float4* __restrict__ row, int first, int step) {
     float best = 0;
     int at = V;

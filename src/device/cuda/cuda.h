@@ -1,5 +1,5 @@
-// CUDA GPUs. The driver is opened at run time in a worker process of its own, so that a device fault kills that process and
-// not the run.
+// CUDA GPUs. The driver is opened at run time in a worker process of its own, so that a device fault kills that process
+// and not the run.
 #pragma once
 
 #include <memory>
@@ -15,10 +15,10 @@ struct CudaOptions {
     std::vector<std::string> worker;  // command that serves the GPU; empty: this program as `worker --device ORDINAL`
 };
 
-/// GPU `ordinal` behind a fresh worker process (this program, run as `cuda-rlm worker`). Throws Error when there is no such GPU.
-/// When a kernel kills the worker, faults the GPU or outlasts its deadline, the run that did it is `faulted` or `timed_out`,
-/// and the next call starts another worker; buffers and modules of the old one are gone: using their ids throws DeviceLost,
-/// freeing and unloading them does nothing.
+/// GPU `ordinal` behind a fresh worker process (this program, run as `cuda-rlm worker`). Throws Error when there is no
+/// such GPU. When a kernel kills the worker, faults the GPU or outlasts its deadline, the run that did it is `faulted`
+/// or `timed_out`, and the next call starts another worker; buffers and modules of the old one are gone: using their
+/// ids throws DeviceLost, freeing and unloading them does nothing. One thread at a time.
 std::unique_ptr<Device> make_cuda(const CudaOptions& options = {});
 
 /// What `cuda-rlm worker --device N` does: serves one in-process CUDA device over stdin/stdout until the pipe closes.
@@ -31,11 +31,12 @@ struct CudaSurvey {
     std::string driver_version, driver_path, problem;
 };
 
-/// `command` is what prints the survey; empty: this program as `worker --survey`. Never throws: a driver that crashes or
-/// hangs (20 s) is a `problem`.
+/// `command` is what prints the survey; empty: this program as `worker --survey`. Never throws: a driver that crashes
+/// or hangs (20 s) is a `problem`.
 CudaSurvey survey_cuda(const std::vector<std::string>& command = {});
 
-/// What `cuda-rlm worker --survey` does: asks the driver in this process and prints one JSON object. Returns the exit status.
+/// What `cuda-rlm worker --survey` does: asks the driver in this process and prints one JSON object. Returns the exit
+/// status.
 int print_cuda_survey();
 
 }  // namespace recuda

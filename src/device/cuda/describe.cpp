@@ -7,8 +7,8 @@
 namespace recuda::cuda {
 namespace {
 
-/// 16 blocks a cluster, as a kernel may opt in to on data-centre Hopper and Blackwell (CUDA C++ Programming Guide, thread
-/// block clusters); 8 is what every card with clusters has.
+/// 16 blocks a cluster, as a kernel may opt in to on data-centre Hopper and Blackwell (CUDA C++ Programming Guide,
+/// thread block clusters); 8 is what every card with clusters has.
 uint32_t max_cluster_blocks(bool has_clusters, int major) {
     if (!has_clusters) return 1;
     return major == 9 || major == 10 ? 16 : 8;
@@ -30,7 +30,9 @@ DeviceInfo describe(const Driver& driver, int ordinal) {
     // An attribute that the driver does not know, or a card does not have (a GB10's memory clock), is 0.
     const auto attribute = [&](CUdevice_attribute which) -> uint32_t {
         int value = 0;
-        return driver.cuDeviceGetAttribute(&value, which, device) == CUDA_SUCCESS ? static_cast<uint32_t>(std::max(value, 0)) : 0;
+        return driver.cuDeviceGetAttribute(&value, which, device) == CUDA_SUCCESS
+                   ? static_cast<uint32_t>(std::max(value, 0))
+                   : 0;
     };
     std::array<char, 256> name{};
     driver.check(driver.cuDeviceGetName(name.data(), static_cast<int>(name.size()), device), "ask for the GPU's name");
@@ -50,7 +52,8 @@ DeviceInfo describe(const Driver& driver, int ordinal) {
     info.max_shared_bytes = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     info.shared_bytes_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
     info.registers_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
-    info.max_cluster_blocks = max_cluster_blocks(attribute(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) != 0, static_cast<int>(major));
+    info.max_cluster_blocks =
+        max_cluster_blocks(attribute(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) != 0, static_cast<int>(major));
     info.l2_bytes = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
     info.memory_bytes = memory_bytes;
     // Clock in kHz, bus in bits, two transfers a cycle.

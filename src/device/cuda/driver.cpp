@@ -56,8 +56,9 @@ Driver::Driver() : library_(open_library()) {
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     if (!library_.has("cuGetProcAddress_v2"))
         throw Error("NVIDIA's driver is too old: install version 580 or newer, or use --device vgpu");
-    auto* const find = library_.function<CUresult(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*)>(
-        "cuGetProcAddress_v2");
+    auto* const find =
+        library_.function<CUresult(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*)>(
+            "cuGetProcAddress_v2");
     const auto look_up = [&](const char* name, int since) {
         void* found = nullptr;
         if (find(name, &found, since, CU_GET_PROC_ADDRESS_DEFAULT, nullptr) != CUDA_SUCCESS || found == nullptr)
@@ -114,7 +115,8 @@ bool is_sticky(CUresult result) {
 }
 
 Deadline after_seconds(double seconds) {
-    return std::chrono::steady_clock::now() + std::chrono::microseconds(static_cast<int64_t>(std::min(seconds, 1e9) * 1e6));
+    return std::chrono::steady_clock::now() +
+           std::chrono::microseconds(static_cast<int64_t>(std::min(seconds, 1e9) * 1e6));
 }
 
 CUresult await(const Driver& driver, CUevent event, Deadline deadline) {

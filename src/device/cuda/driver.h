@@ -17,50 +17,50 @@
 namespace recuda::cuda {
 
 // Function, version of the driver API (1000 * major + 10 * minor) that introduced the form used here.
-#define RECUDA_DRIVER_FUNCTIONS(X)         \
-    X(cuInit, 2000)                        \
-    X(cuDriverGetVersion, 2020)            \
-    X(cuGetErrorName, 6000)                \
-    X(cuGetErrorString, 6000)              \
-    X(cuDeviceGetCount, 2000)              \
-    X(cuDeviceGet, 2000)                   \
-    X(cuDeviceGetName, 2000)               \
-    X(cuDeviceGetAttribute, 2000)          \
-    X(cuDeviceTotalMem, 3020)              \
-    X(cuDevicePrimaryCtxRetain, 7000)      \
-    X(cuDevicePrimaryCtxRelease, 11000)    \
-    X(cuCtxSetCurrent, 4000)               \
-    X(cuCtxResetPersistingL2Cache, 11000)  \
-    X(cuMemGetInfo, 3020)                  \
-    X(cuMemAlloc, 3020)                    \
-    X(cuMemFree, 3020)                     \
-    X(cuMemHostAlloc, 2020)                \
-    X(cuMemFreeHost, 2000)                 \
-    X(cuMemHostGetDevicePointer, 3020)     \
-    X(cuMemcpyHtoDAsync, 3020)             \
-    X(cuMemcpyDtoHAsync, 3020)             \
-    X(cuMemsetD8Async, 3020)               \
-    X(cuModuleLoadDataEx, 2010)            \
-    X(cuModuleUnload, 2000)                \
-    X(cuModuleGetFunction, 2000)           \
-    X(cuFuncSetAttribute, 9000)            \
-    X(cuFuncGetParamInfo, 12040)           \
-    X(cuLaunchKernelEx, 11060)             \
-    X(cuTensorMapEncodeTiled, 12000)       \
-    X(cuStreamCreate, 2000)                \
-    X(cuStreamDestroy, 4000)               \
-    X(cuStreamSynchronize, 2000)           \
-    X(cuStreamBeginCapture, 10010)         \
-    X(cuStreamEndCapture, 10000)           \
-    X(cuGraphInstantiateWithFlags, 11040)  \
-    X(cuGraphUpload, 11010)                \
-    X(cuGraphLaunch, 10000)                \
-    X(cuGraphDestroy, 10000)               \
-    X(cuGraphExecDestroy, 10000)           \
-    X(cuEventCreate, 2000)                 \
-    X(cuEventDestroy, 4000)                \
-    X(cuEventRecord, 2000)                 \
-    X(cuEventQuery, 2000)                  \
+#define RECUDA_DRIVER_FUNCTIONS(X)        \
+    X(cuInit, 2000)                       \
+    X(cuDriverGetVersion, 2020)           \
+    X(cuGetErrorName, 6000)               \
+    X(cuGetErrorString, 6000)             \
+    X(cuDeviceGetCount, 2000)             \
+    X(cuDeviceGet, 2000)                  \
+    X(cuDeviceGetName, 2000)              \
+    X(cuDeviceGetAttribute, 2000)         \
+    X(cuDeviceTotalMem, 3020)             \
+    X(cuDevicePrimaryCtxRetain, 7000)     \
+    X(cuDevicePrimaryCtxRelease, 11000)   \
+    X(cuCtxSetCurrent, 4000)              \
+    X(cuCtxResetPersistingL2Cache, 11000) \
+    X(cuMemGetInfo, 3020)                 \
+    X(cuMemAlloc, 3020)                   \
+    X(cuMemFree, 3020)                    \
+    X(cuMemHostAlloc, 2020)               \
+    X(cuMemFreeHost, 2000)                \
+    X(cuMemHostGetDevicePointer, 3020)    \
+    X(cuMemcpyHtoDAsync, 3020)            \
+    X(cuMemcpyDtoHAsync, 3020)            \
+    X(cuMemsetD8Async, 3020)              \
+    X(cuModuleLoadDataEx, 2010)           \
+    X(cuModuleUnload, 2000)               \
+    X(cuModuleGetFunction, 2000)          \
+    X(cuFuncSetAttribute, 9000)           \
+    X(cuFuncGetParamInfo, 12040)          \
+    X(cuLaunchKernelEx, 11060)            \
+    X(cuTensorMapEncodeTiled, 12000)      \
+    X(cuStreamCreate, 2000)               \
+    X(cuStreamDestroy, 4000)              \
+    X(cuStreamSynchronize, 2000)          \
+    X(cuStreamBeginCapture, 10010)        \
+    X(cuStreamEndCapture, 10000)          \
+    X(cuGraphInstantiateWithFlags, 11040) \
+    X(cuGraphUpload, 11010)               \
+    X(cuGraphLaunch, 10000)               \
+    X(cuGraphDestroy, 10000)              \
+    X(cuGraphExecDestroy, 10000)          \
+    X(cuEventCreate, 2000)                \
+    X(cuEventDestroy, 4000)               \
+    X(cuEventRecord, 2000)                \
+    X(cuEventQuery, 2000)                 \
     X(cuEventElapsedTime, 2000)
 
 class Driver {
@@ -125,7 +125,8 @@ using HostMemory = Handle<void*, &Driver::cuMemFreeHost>;
 using Deadline = std::chrono::steady_clock::time_point;
 Deadline after_seconds(double seconds);
 
-/// Waits for an event, asleep after the first moments: success, the stream's error, or CUDA_ERROR_NOT_READY past the deadline.
+/// Waits for an event, asleep after the first moments: success, the stream's error, or CUDA_ERROR_NOT_READY past the
+/// deadline.
 CUresult await(const Driver& driver, CUevent event, Deadline deadline);
 
 Stream make_stream(const Driver& driver);

@@ -35,8 +35,8 @@ BufferId GuardedMemory::allocate(std::string name, uint64_t bytes) {
     if (result != CUDA_SUCCESS) {
         size_t free = 0, total = 0;
         driver_.cuMemGetInfo(&free, &total);
-        throw Error("cannot allocate {} bytes of GPU memory for `{}` ({} of {} bytes are free): {}", bytes, name, free, total,
-                    driver_.words(result));
+        throw Error("cannot allocate {} bytes of GPU memory for `{}` ({} of {} bytes are free): {}", bytes, name, free,
+                    total, driver_.words(result));
     }
     Buffer buffer{std::move(name), DeviceMemory(driver_, base), base + place + kCanaryBytes, bytes};
     write_canaries(buffer);
@@ -58,7 +58,8 @@ const GuardedMemory::Buffer& GuardedMemory::at(BufferId buffer) const {
 CUdeviceptr GuardedMemory::address(BufferId buffer, uint64_t offset, uint64_t bytes) const {
     const Buffer& found = at(buffer);
     if (offset > found.bytes || bytes > found.bytes - offset)
-        throw Error("bytes {} to {} are outside buffer `{}` of {} bytes", offset, offset + bytes, found.name, found.bytes);
+        throw Error("bytes {} to {} are outside buffer `{}` of {} bytes", offset, offset + bytes, found.name,
+                    found.bytes);
     return found.address + offset;
 }
 
@@ -67,16 +68,18 @@ void GuardedMemory::write_canaries(const Buffer& buffer) {
         driver_.check(driver_.cuMemcpyHtoDAsync(place, pattern_.data(), kCanaryBytes, stream_), "write guard bands");
 }
 
-void GuardedMemory::add_report(const Buffer& buffer, bool after, const std::byte* found, std::vector<Report>& reports) const {
+void GuardedMemory::add_report(const Buffer& buffer, bool after, const std::byte* found,
+                               std::vector<Report>& reports) const {
     if (std::memcmp(found, pattern_.data(), kCanaryBytes) == 0 || reports.size() == kReportLimit) return;
     const int64_t first = std::mismatch(pattern_.begin(), pattern_.end(), found).first - pattern_.begin();
     Report report;
     report.check = Check::out_of_bounds;
     report.buffer = buffer.name;
-    report.byte_offset = after ? static_cast<int64_t>(buffer.bytes) + first : first - static_cast<int64_t>(kCanaryBytes);
+    report.byte_offset =
+        after ? static_cast<int64_t>(buffer.bytes) + first : first - static_cast<int64_t>(kCanaryBytes);
     report.message = fmt::format(
-        "a write outside buffer `{}` of {} bytes: the guard band {} it was changed, first at byte {} of the buffer", buffer.name,
-        buffer.bytes, after ? "after" : "before", report.byte_offset);
+        "a write outside buffer `{}` of {} bytes: the guard band {} it was changed, first at byte {} of the buffer",
+        buffer.name, buffer.bytes, after ? "after" : "before", report.byte_offset);
     reports.push_back(std::move(report));
 }
 
@@ -88,9 +91,11 @@ std::vector<Report> GuardedMemory::broken_canaries() {
         for (; next != buffers_.end() && batch.size() < kBuffersAtOnce; ++next) {
             std::byte* to = staging + batch.size() * 2 * kCanaryBytes;
             const Buffer& buffer = next->second;
-            driver_.check(driver_.cuMemcpyDtoHAsync(to, buffer.address - kCanaryBytes, kCanaryBytes, stream_), "read guard bands");
-            driver_.check(driver_.cuMemcpyDtoHAsync(to + kCanaryBytes, buffer.address + buffer.bytes, kCanaryBytes, stream_),
+            driver_.check(driver_.cuMemcpyDtoHAsync(to, buffer.address - kCanaryBytes, kCanaryBytes, stream_),
                           "read guard bands");
+            driver_.check(
+                driver_.cuMemcpyDtoHAsync(to + kCanaryBytes, buffer.address + buffer.bytes, kCanaryBytes, stream_),
+                "read guard bands");
             batch.push_back(&buffer);
         }
         driver_.check(driver_.cuStreamSynchronize(stream_), "read guard bands");

@@ -1,6 +1,6 @@
 // Buffers of the GPU between canaries: 4 KiB of a random pattern right before a buffer's first byte and right after its
-// last, at a random multiple of 256 bytes within the allocation. A broken canary shows a write outside the buffer; reads
-// outside and writes further away are not seen here (the virtual GPU sees them).
+// last, at a random multiple of 256 bytes within the allocation. A broken canary shows a write outside the buffer;
+// reads outside and writes further away are not seen here (the virtual GPU sees them).
 #pragma once
 
 #include <cstddef>
@@ -34,8 +34,8 @@ class GuardedMemory {
     /// Address of byte `offset` of a buffer; throws Error unless [offset, offset + bytes) lies in it.
     CUdeviceptr address(BufferId buffer, uint64_t offset, uint64_t bytes) const;
 
-    /// One out_of_bounds report for each broken side of a buffer (at most 16), naming its first broken byte; the pattern is
-    /// written again, so that the next run is not blamed. The stream must be idle.
+    /// One out_of_bounds report for each broken side of a buffer (at most 16), naming its first broken byte; the
+    /// pattern is written again, so that the next run is not blamed. The stream must be idle.
     std::vector<Report> broken_canaries();
 
  private:

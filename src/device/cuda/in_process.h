@@ -1,4 +1,5 @@
-// A GPU driven from this process: what a worker serves. A kernel that faults poisons the process, so nobody else makes one.
+// A GPU driven from this process: what a worker serves. A kernel that faults poisons the process, so nobody else makes
+// one.
 #pragma once
 
 #include <functional>

@@ -58,10 +58,14 @@ CUtensorMapDataType tensor_map_type(DType type) {
 
 CUtensorMapSwizzle swizzle_of(uint32_t bytes) {
     switch (bytes) {
-        case 0: return CU_TENSOR_MAP_SWIZZLE_NONE;
-        case 32: return CU_TENSOR_MAP_SWIZZLE_32B;
-        case 64: return CU_TENSOR_MAP_SWIZZLE_64B;
-        case 128: return CU_TENSOR_MAP_SWIZZLE_128B;
+        case 0:
+            return CU_TENSOR_MAP_SWIZZLE_NONE;
+        case 32:
+            return CU_TENSOR_MAP_SWIZZLE_32B;
+        case 64:
+            return CU_TENSOR_MAP_SWIZZLE_64B;
+        case 128:
+            return CU_TENSOR_MAP_SWIZZLE_128B;
     }
     throw Error("a tensor map's swizzle is 0, 32, 64 or 128, not {}", bytes);
 }
@@ -105,8 +109,8 @@ ModuleId Launcher::load(const Binary& binary) {
                                                        options.size(), options.data(), values.data());
     if (result != CUDA_SUCCESS) {
         log.resize(std::strlen(log.c_str()));
-        throw Error("cannot load {} ({}): {}{}{}", binary.file.empty() ? "a module" : binary.file, machine_code ? "cubin" : "PTX",
-                    driver_.words(result), log.empty() ? "" : ": ", trimmed(log));
+        throw Error("cannot load {} ({}): {}{}{}", binary.file.empty() ? "a module" : binary.file,
+                    machine_code ? "cubin" : "PTX", driver_.words(result), log.empty() ? "" : ": ", trimmed(log));
     }
     modules_.emplace(next_, Loaded{Module(driver_, module), {}});
     return next_++;
@@ -202,7 +206,8 @@ std::string Launcher::set_arguments(const Launch& launch, PreparedLaunch& prepar
     size_t offset = 0, size = 0, count = 0;
     while (driver_.cuFuncGetParamInfo(prepared.function, count, &offset, &size) == CUDA_SUCCESS) {
         if (count < prepared.arguments.size() && prepared.arguments[count].size() != size)
-            return fmt::format("parameter {} has {} bytes and was given {}", count, size, prepared.arguments[count].size());
+            return fmt::format("parameter {} has {} bytes and was given {}", count, size,
+                               prepared.arguments[count].size());
         ++count;
     }
     if (count != prepared.arguments.size())
@@ -213,7 +218,8 @@ std::string Launcher::set_arguments(const Launch& launch, PreparedLaunch& prepar
 std::string Launcher::tensor_map_bytes(const TensorMap& map, std::vector<std::byte>& bytes) const {
     const DType type = dtype_named(map.dtype);
     const size_t rank = map.dims.size();
-    if (rank == 0 || rank > 5 || map.box.size() != rank) return "a tensor map has 1 to 5 dimensions and as many box sizes";
+    if (rank == 0 || rank > 5 || map.box.size() != rank)
+        return "a tensor map has 1 to 5 dimensions and as many box sizes";
     std::vector<cuuint64_t> strides(map.strides_bytes.begin(), map.strides_bytes.end());
     if (strides.empty()) {
         uint64_t step = size_bytes(type);
@@ -224,10 +230,12 @@ std::string Launcher::tensor_map_bytes(const TensorMap& map, std::vector<std::by
     const std::vector<cuuint32_t> box(map.box.begin(), map.box.end()), steps(rank, 1);
     CUtensorMap made;
     const CUresult result = driver_.cuTensorMapEncodeTiled(
-        &made, tensor_map_type(type), static_cast<cuuint32_t>(rank), reinterpret_cast<void*>(memory_.at(map.buffer).address),
-        dims.data(), strides.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(map.swizzle),
-        CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-    if (result != CUDA_SUCCESS) return fmt::format("a tensor map over `{}`: {}", memory_.at(map.buffer).name, driver_.words(result));
+        &made, tensor_map_type(type), static_cast<cuuint32_t>(rank),
+        reinterpret_cast<void*>(memory_.at(map.buffer).address), dims.data(), strides.data(), box.data(), steps.data(),
+        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(map.swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (result != CUDA_SUCCESS)
+        return fmt::format("a tensor map over `{}`: {}", memory_.at(map.buffer).name, driver_.words(result));
     bytes = bytes_of(&made, sizeof made);
     return "";
 }

@@ -13,7 +13,8 @@
 
 namespace recuda::cuda {
 
-/// A launch with its function found, its limits raised and its arguments as bytes: enqueueing it cannot fail for our reasons.
+/// A launch with its function found, its limits raised and its arguments as bytes: enqueueing it cannot fail for our
+/// reasons.
 struct PreparedLaunch {
     CUfunction function = nullptr;
     std::string entry;
@@ -34,7 +35,8 @@ class Launcher {
     /// `target` ("sm_90") is the GPU's; driver and memory must outlive this.
     Launcher(const Driver& driver, GuardedMemory& memory, std::string target);
 
-    /// Loads the cubin where it was made for this GPU, else the PTX through the driver's compiler. Throws Error with its log.
+    /// Loads the cubin where it was made for this GPU, else the PTX through the driver's compiler. Throws Error with
+    /// its log.
     ModuleId load(const Binary& binary);
     void unload(ModuleId module);
 
@@ -67,8 +69,9 @@ class Launcher {
     ModuleId next_ = 1;
 };
 
-/// True where machine code made for `made_for` runs on a GPU of target `target`: the same target, or an earlier minor version
-/// of the same major one; of "a" targets the same alone, of "f" targets the same family ("sm_100f" on "sm_103").
+/// True where machine code made for `made_for` runs on a GPU of target `target`: the same target, or an earlier minor
+/// version of the same major one; of "a" targets the same alone, of "f" targets the same family ("sm_100f" on
+/// "sm_103").
 bool runs_on(std::string_view made_for, std::string_view target);
 
 }  // namespace recuda::cuda

@@ -1,5 +1,6 @@
-// What kernels print: the driver writes it to this process's standard output, which in a worker is the message pipe. So the
-// pipe moves to a descriptor of its own and standard output becomes a file in memory that is read back after each run.
+// What kernels print: the driver writes it to this process's standard output, which in a worker is the message pipe. So
+// the pipe moves to a descriptor of its own and standard output becomes a file in memory that is read back after each
+// run.
 #pragma once
 
 #include <string>

@@ -5,8 +5,8 @@
 namespace recuda::cuda {
 namespace {
 
-// `hold` and `clock` take the address of Probe::Shared. A loop of `clock` leaves right after the timer has ticked, so the
-// timer's resolution (32 ns to 1 us) does not enter the ratio.
+// `hold` and `clock` take the address of Probe::Shared. A loop of `clock` leaves right after the timer has ticked, so
+// the timer's resolution (32 ns to 1 us) does not enter the ratio.
 constexpr const char* kSource = R"(
 .version 7.0
 .target sm_75

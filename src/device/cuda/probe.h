@@ -12,8 +12,8 @@ class Probe {
  public:
     explicit Probe(const Driver& driver);
 
-    /// Enqueues a kernel that keeps `stream` from going on until `release`, at most 100 ms (a queue that is full before the
-    /// host comes to release it would wait for ever).
+    /// Enqueues a kernel that keeps `stream` from going on until `release`, at most 100 ms (a queue that is full before
+    /// the host comes to release it would wait for ever).
     void hold(CUstream stream);
     void release();
     /// After the stream has gone on: whether the last hold ended by its limit and not by `release`.

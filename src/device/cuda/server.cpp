@@ -23,7 +23,8 @@ using Call = Json (*)(Session& session, const Json& request, std::string_view pa
 /// The part of the shared memory that a transfer uses.
 std::span<std::byte> transfer(const Session& session, const Json& request) {
     const size_t bytes = request.at("bytes");
-    if (bytes > session.shared.bytes().size()) throw Error("a transfer of {} bytes is larger than the shared memory", bytes);
+    if (bytes > session.shared.bytes().size())
+        throw Error("a transfer of {} bytes is larger than the shared memory", bytes);
     return session.shared.bytes().first(bytes);
 }
 
@@ -54,7 +55,8 @@ Json read(Session& session, const Json& request, std::string_view) {
 }
 
 Json fill(Session& session, const Json& request, std::string_view) {
-    session.device.fill(request.at("id"), static_cast<std::byte>(request.at("value").get<unsigned>()), request.at("poison"));
+    session.device.fill(request.at("id"), static_cast<std::byte>(request.at("value").get<unsigned>()),
+                        request.at("poison"));
     return Json::object();
 }
 

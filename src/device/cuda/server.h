@@ -7,8 +7,8 @@
 
 namespace recuda::cuda {
 
-/// Answers requests until `in` ends, or until `usable` says that the device serves no more (that reply has "lost": true).
-/// What a call throws becomes an "error" reply. Throws Error when `out` is gone.
+/// Answers requests until `in` ends, or until `usable` says that the device serves no more (that reply has "lost":
+/// true). What a call throws becomes an "error" reply. Throws Error when `out` is gone.
 void serve(Device& device, int in, int out, const std::function<bool()>& usable);
 
 /// Answers one request with an error and "lost": for a device that cannot be opened.

@@ -49,6 +49,8 @@ SharedMemory::~SharedMemory() {
     if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void SharedMemory::set_inheritable(bool inheritable) const { ::fcntl(descriptor_, F_SETFD, inheritable ? 0 : FD_CLOEXEC); }
+void SharedMemory::set_inheritable(bool inheritable) const {
+    ::fcntl(descriptor_, F_SETFD, inheritable ? 0 : FD_CLOEXEC);
+}
 
 }  // namespace recuda::cuda

@@ -1,5 +1,5 @@
-// Memory that parent and worker both map: tensors travel through it, since a pipe moves 0.5 GB/s (measured beside an H200)
-// and two memory copies several times that.
+// Memory that parent and worker both map: tensors travel through it, since a pipe moves 0.5 GB/s (measured beside an
+// H200) and two memory copies several times that.
 #pragma once
 
 #include <cstddef>

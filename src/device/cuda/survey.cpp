@@ -27,8 +27,8 @@ CudaSurvey survey_cuda(const std::vector<std::string>& command) {
     try {
         ProcessOptions options;
         options.deadline_s = kDeadlineS;
-        const ProcessResult result =
-            run_process(command.empty() ? std::vector<std::string>{this_program(), "worker", "--survey"} : command, options);
+        const ProcessResult result = run_process(
+            command.empty() ? std::vector<std::string>{this_program(), "worker", "--survey"} : command, options);
         if (result.timed_out) {
             failed.problem = fmt::format("NVIDIA's driver did not answer within {} s: look at nvidia-smi", kDeadlineS);
         } else if (result.status != 0) {

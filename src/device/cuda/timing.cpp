@@ -9,7 +9,8 @@ namespace recuda::cuda {
 namespace {
 
 constexpr double kShortestSpanNs = 10000, kWantedSpanNs = 20000;  // 20 and 40 times the resolution of events
-constexpr size_t kQueueLimit = 512;  // launches behind a hold: the driver's queue takes about 1000 before it blocks the host
+constexpr size_t kQueueLimit =
+    512;  // launches behind a hold: the driver's queue takes about 1000 before it blocks the host
 
 /// One sequence, ready to enqueue.
 struct Run {
@@ -130,8 +131,10 @@ bool Session::sample(double& span_ns) {
             const CUresult captured = capture(graph);
             if (is_sticky(captured)) return !failed(captured);
             // What cannot be captured is launched one by one.
-            if (captured == CUDA_SUCCESS) captured_.emplace(next_, std::move(graph));
-            else graphs_ = false;
+            if (captured == CUDA_SUCCESS)
+                captured_.emplace(next_, std::move(graph));
+            else
+                graphs_ = false;
         }
         const bool held = holds();
         if (held) parts_.probe.hold(stream);
@@ -147,8 +150,10 @@ bool Session::sample(double& span_ns) {
         float milliseconds = 0;
         if (failed(driver_.cuEventElapsedTime(&milliseconds, started_.get(), stopped_.get()))) return false;
         span_ns = milliseconds * 1e6;
-        if (held && parts_.probe.expired()) ++expired_holds_;
-        else if (span_ns > 0) return true;
+        if (held && parts_.probe.expired())
+            ++expired_holds_;
+        else if (span_ns > 0)
+            return true;
         if (std::chrono::steady_clock::now() >= deadline_) return !failed(CUDA_ERROR_NOT_READY);
     }
 }
@@ -193,7 +198,8 @@ CUresult Session::capture(GraphExec& graph) {
 /// Holding pays unless the queue could fill up behind the hold, which an expired one shows.
 bool Session::holds() const {
     size_t nodes = 0;
-    for (uint32_t i = 0; i < runs_ && nodes <= kQueueLimit; ++i) nodes += sequences_[(next_ + i) % sequences_.size()].nodes();
+    for (uint32_t i = 0; i < runs_ && nodes <= kQueueLimit; ++i)
+        nodes += sequences_[(next_ + i) % sequences_.size()].nodes();
     return (graphs_ || nodes <= kQueueLimit) && expired_holds_ < 2;
 }
 

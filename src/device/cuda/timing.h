@@ -1,11 +1,12 @@
 // How long runs take on the GPU, by its own event clock.
 //
-// A sample is: persisting L2 lines reset; a kernel that holds the stream; an event, `runs_per_sample` runs on successive
-// buffer sets, an event; then the hold is released, so that the host's launches are not in the span. Several runs are
-// captured into one CUDA graph (captured once for each place in the rotation at which a sample begins). Events resolve about
-// 0.5 us: where a span would be shorter than 10 us, more runs a sample are taken than asked for, and `method` says so. Nothing
-// is subtracted: a span holds the events' own microsecond or two, spread over its runs. After each sample a one-thread
-// kernel counts SM cycles for 20 us; NVML is not used, for it has no clocks on integrated cards.
+// A sample is: persisting L2 lines reset; a kernel that holds the stream; an event, `runs_per_sample` runs on
+// successive buffer sets, an event; then the hold is released, so that the host's launches are not in the span. Several
+// runs are captured into one CUDA graph (captured once for each place in the rotation at which a sample begins). Events
+// resolve about 0.5 us: where a span would be shorter than 10 us, more runs a sample are taken than asked for, and
+// `method` says so. Nothing is subtracted: a span holds the events' own microsecond or two, spread over its runs. After
+// each sample a one-thread kernel counts SM cycles for 20 us; NVML is not used, for it has no clocks on integrated
+// cards.
 #pragma once
 
 #include "device/cuda/driver.h"

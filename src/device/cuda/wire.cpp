@@ -58,8 +58,8 @@ Argument argument_from_json(const Json& json) {
     } else if (json.contains("map")) {
         argument.kind = Argument::Kind::tensor_map;
         const Json& map = json.at("map");
-        argument.tensor_map = std::make_shared<TensorMap>(
-            TensorMap{map.at("buffer"), map.at("dtype"), map.at("dims"), map.at("strides"), map.at("box"), map.at("swizzle")});
+        argument.tensor_map = std::make_shared<TensorMap>(TensorMap{
+            map.at("buffer"), map.at("dtype"), map.at("dims"), map.at("strides"), map.at("box"), map.at("swizzle")});
     } else {
         argument.value = bytes_from_hexadecimal(json.at("value").get_ref<const std::string&>());
     }
@@ -176,9 +176,9 @@ RunOptions run_options_from_json(const Json& json) {
 Json to_json(const TimingRequest& request) {
     Json sequences = Json::array();
     for (const std::vector<Launch>& launches : request.sequences) sequences.push_back(launches_to_json(launches));
-    return {{"sequences", std::move(sequences)},       {"samples", request.samples},
-            {"warmups", request.warmups},              {"runs_per_sample", request.runs_per_sample},
-            {"cleared", request.cleared},              {"deadline_s", request.deadline_s}};
+    return {{"sequences", std::move(sequences)}, {"samples", request.samples},
+            {"warmups", request.warmups},        {"runs_per_sample", request.runs_per_sample},
+            {"cleared", request.cleared},        {"deadline_s", request.deadline_s}};
 }
 
 TimingRequest timing_request_from_json(const Json& json) {
@@ -223,10 +223,8 @@ Json to_json(const Timing& timing) {
 
 Timing timing_from_json(const Json& json) {
     return {outcome_named(json.at("outcome").get_ref<const std::string&>()),
-            json.at("samples_ns").get<std::vector<double>>(),
-            json.at("clock_mhz").get<std::vector<double>>(),
-            json.at("method"),
-            json.at("log")};
+            json.at("samples_ns").get<std::vector<double>>(), json.at("clock_mhz").get<std::vector<double>>(),
+            json.at("method"), json.at("log")};
 }
 
 }  // namespace recuda::cuda

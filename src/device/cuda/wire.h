@@ -1,8 +1,8 @@
 // What a worker and its parent say to each other.
 //
 // A message is a little-endian u32, so many bytes of JSON, and a payload of raw bytes to its end. Requests are
-// {"call": NAME, …}; replies hold the results, or {"error": TEXT}; a reply with "lost": true is the last that its worker
-// gives. Calls and their fields:
+// {"call": NAME, …}; replies hold the results, or {"error": TEXT}; a reply with "lost": true is the last that its
+// worker gives. Calls and their fields:
 //
 //   share descriptor bytes                      →        (once, first: memory for "shared" transfers)
 //   info                                        → DeviceInfo

@@ -44,8 +44,10 @@ int print_cuda_survey() {
         const cuda::Driver driver;
         survey["driver_version"] = driver.version();
         survey["driver_path"] = json_text(driver.path());
-        for (int i = 0; i < cuda::count_gpus(driver); ++i) survey["devices"].push_back(cuda::to_json(cuda::describe(driver, i)));
-        if (survey["devices"].empty()) survey["problem"] = "the driver shows no GPU: look at nvidia-smi and CUDA_VISIBLE_DEVICES";
+        for (int i = 0; i < cuda::count_gpus(driver); ++i)
+            survey["devices"].push_back(cuda::to_json(cuda::describe(driver, i)));
+        if (survey["devices"].empty())
+            survey["problem"] = "the driver shows no GPU: look at nvidia-smi and CUDA_VISIBLE_DEVICES";
     } catch (const Error& error) {
         survey["problem"] = json_text(error.what());
     }

@@ -16,12 +16,13 @@ namespace {
 using cuda::packed;
 using cuda::unpacked;
 
-constexpr double kCallDeadlineS = 120;      // of calls that run no kernel: the driver's start and its compiler are the slow ones
-constexpr double kGraceS = 10;              // beyond a run's own deadline, before the worker is taken to hang
-constexpr size_t kSharedBytes = 4 << 20;    // transfers go in parts of this size, which the processor's cache holds
+constexpr double kCallDeadlineS =
+    120;                        // of calls that run no kernel: the driver's start and its compiler are the slow ones
+constexpr double kGraceS = 10;  // beyond a run's own deadline, before the worker is taken to hang
+constexpr size_t kSharedBytes = 4 << 20;  // transfers go in parts of this size, which the processor's cache holds
 
-/// Ids handed out by us, and what the present worker calls them. Ids are never reused, so an id below `first_` that is not
-/// among them belonged to an earlier worker.
+/// Ids handed out by us, and what the present worker calls them. Ids are never reused, so an id below `first_` that is
+/// not among them belonged to an earlier worker.
 class Ids {
  public:
     uint32_t add(uint32_t remote) {
@@ -79,7 +80,10 @@ class WorkerDevice : public Device {
     void read(BufferId buffer, uint64_t offset_bytes, std::span<std::byte> bytes) override {
         for (size_t at = 0; at < bytes.size(); at += kSharedBytes) {
             const auto part = bytes.subspan(at, std::min(kSharedBytes, bytes.size() - at));
-            call({{"call", "read"}, {"id", remote_buffer(buffer)}, {"offset", offset_bytes + at}, {"bytes", part.size()}});
+            call({{"call", "read"},
+                  {"id", remote_buffer(buffer)},
+                  {"offset", offset_bytes + at},
+                  {"bytes", part.size()}});
             std::memcpy(part.data(), shared_.bytes().data(), part.size());
         }
     }
@@ -136,10 +140,16 @@ class WorkerDevice : public Device {
 
 /// Starts a worker, which inherits the shared memory's descriptor; throws Error with its reason when it cannot serve.
 void WorkerDevice::start_worker() {
-    shared_.set_inheritable(true);
-    worker_ = std::make_unique<WorkerProcess>(command_);
-    shared_.set_inheritable(false);
-    call({{"call", "share"}, {"descriptor", shared_.descriptor()}, {"bytes", kSharedBytes}});
+    try {
+        shared_.set_inheritable(true);
+        worker_ = std::make_unique<WorkerProcess>(command_);
+        shared_.set_inheritable(false);
+        call({{"call", "share"}, {"descriptor", shared_.descriptor()}, {"bytes", kSharedBytes}});
+    } catch (...) {
+        shared_.set_inheritable(false);
+        worker_.reset();
+        throw;
+    }
 }
 
 void WorkerDevice::lose_worker(std::string ending) {
@@ -178,7 +188,8 @@ Json WorkerDevice::reply() {
 /// A call that runs no kernel: a worker that does not survive it is an Error.
 Json WorkerDevice::call(const Json& request, std::string_view payload) {
     if (exchange(request, payload, kCallDeadlineS) != Ended::replied)
-        throw DeviceLost("the GPU's worker process ended during `{}`: {}", request.at("call").get_ref<const std::string&>(), ending_);
+        throw DeviceLost("the GPU's worker process ended during `{}`: {}",
+                         request.at("call").get_ref<const std::string&>(), ending_);
     return reply();
 }
 
@@ -189,8 +200,9 @@ Result WorkerDevice::launch_call(const Json& request, double deadline_s, Result 
     if (ended == Ended::replied) return from_json(reply());
     Result result;
     result.outcome = ended == Ended::timed_out ? Outcome::timed_out : Outcome::faulted;
-    result.log = ended == Ended::timed_out ? fmt::format("the process that ran it did not answer within {} s", deadline_s + kGraceS)
-                                           : fmt::format("the process that ran it died: {}", ending_);
+    result.log = ended == Ended::timed_out
+                     ? fmt::format("the process that ran it did not answer within {} s", deadline_s + kGraceS)
+                     : fmt::format("the process that ran it died: {}", ending_);
     return result;
 }
 

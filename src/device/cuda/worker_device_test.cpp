@@ -1,5 +1,5 @@
-// The proxy, the serving loop and the survey, with a device in place of the GPU whose kernels die, hang and fault on demand.
-// This program is its own worker, so it has its own main.
+// The proxy, the serving loop and the survey, with a device in place of the GPU whose kernels die, hang and fault on
+// demand. This program is its own worker, so it has its own main.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -79,7 +79,8 @@ class FakeDevice : public Device {
         }
         if (launch.entry == "add") {  // adds its second argument, a byte, to each byte of its first
             for (std::byte& byte : buffers_.at(launch.arguments.at(0).buffer))
-                byte = static_cast<std::byte>(std::to_integer<int>(byte) + std::to_integer<int>(launch.arguments.at(1).value.at(0)));
+                byte = static_cast<std::byte>(std::to_integer<int>(byte) +
+                                              std::to_integer<int>(launch.arguments.at(1).value.at(0)));
             execution.printed = loaded_.ptx + "/" + loaded_.cubin + "/" + loaded_.file;
         }
     }
@@ -201,12 +202,13 @@ TEST_P(WorkerEnds, IsTheRunsOutcomeAndTheNextCallHasAnotherWorker) {
     EXPECT_THROW(device->read(next + 1, 0, bytes), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(WorkerDevice, WorkerEnds,
-                         testing::Values(Ending{"exit", Outcome::faulted, "the process that ran it died: exit status 3"},
-                                         Ending{"crash", Outcome::faulted, "the process that ran it died: killed by signal 9"},
-                                         Ending{"hang", Outcome::timed_out, "did not answer within 0.5 s"},
-                                         Ending{"fault", Outcome::faulted, "CUDA_ERROR_ILLEGAL_ADDRESS"}),
-                         [](const auto& info) { return info.param.entry; });
+INSTANTIATE_TEST_SUITE_P(
+    WorkerDevice, WorkerEnds,
+    testing::Values(Ending{"exit", Outcome::faulted, "the process that ran it died: exit status 3"},
+                    Ending{"crash", Outcome::faulted, "the process that ran it died: killed by signal 9"},
+                    Ending{"hang", Outcome::timed_out, "did not answer within 0.5 s"},
+                    Ending{"fault", Outcome::faulted, "CUDA_ERROR_ILLEGAL_ADDRESS"}),
+    [](const auto& info) { return info.param.entry; });
 
 TEST(WorkerDevice, TimingThatKillsTheWorkerIsFaulted) {
     const auto device = open();
@@ -255,7 +257,8 @@ TEST(Survey, SaysWhatToDoWithoutADriver) {
     if (!survey.devices.empty()) GTEST_SKIP() << "this machine has a GPU";
     EXPECT_FALSE(survey.problem.empty());
     if (survey.driver_path.empty() && survey.problem.find("libcuda") != std::string::npos) {
-        EXPECT_THAT(survey.problem, HasSubstr("no libcuda.so.1: install NVIDIA's driver (580 or newer), or use --device vgpu"));
+        EXPECT_THAT(survey.problem,
+                    HasSubstr("no libcuda.so.1: install NVIDIA's driver (580 or newer), or use --device vgpu"));
     }
 }
 
@@ -271,8 +274,10 @@ TEST(Survey, ReadsWhatTheWorkerPrints) {
     DeviceInfo info;
     info.name = "NVIDIA H200";
     info.target = "sm_90";
-    const Json printed = {
-        {"devices", {cuda::to_json(info)}}, {"driver_version", "580 (CUDA 13.0)"}, {"driver_path", "/x/libcuda.so.580"}, {"problem", ""}};
+    const Json printed = {{"devices", {cuda::to_json(info)}},
+                          {"driver_version", "580 (CUDA 13.0)"},
+                          {"driver_path", "/x/libcuda.so.580"},
+                          {"problem", ""}};
     const CudaSurvey survey = survey_cuda({"/bin/echo", dump(printed)});
     ASSERT_EQ(survey.devices.size(), 1u);
     EXPECT_EQ(survey.devices[0].name, "NVIDIA H200");

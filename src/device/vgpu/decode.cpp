@@ -318,19 +318,19 @@ const ParamSlot* ProgramDecoder::parameter(std::string_view name) const {
     return found == params_.end() ? nullptr : &found->second;
 }
 
-bool ProgramDecoder::entry_parameter(std::string_view name, int64_t at, uint32_t bytes, uint32_t* offset) {
+bool ProgramDecoder::entry_parameter(std::string_view name, int64_t at, uint32_t bytes, uint32_t lane_bytes, uint32_t* offset) {
     if (!code_.source->is_entry) return false;
     for (size_t i = 0; i < code_.source->parameters.size(); ++i) {
         if (code_.source->parameters[i].name != name) continue;
         const auto [start, size] = program_.parameters[i];
         if (at < 0 || at + bytes > size) throw Unsupported(fmt::format("a read past the end of parameter '{}'", name));
         for (const Constant& known : code_.constants)
-            if (known.kind == Constant::Kind::parameter && known.bits == start + at && known.which == bytes) {
+            if (known.kind == Constant::Kind::parameter && known.bits == start + at && known.which == bytes && known.bytes == lane_bytes) {
                 *offset = known.offset;
                 return true;
             }
         Constant constant{.kind = Constant::Kind::parameter, .which = bytes, .bits = start + static_cast<uint64_t>(at)};
-        constant.bytes = std::max(2u, bytes);
+        constant.bytes = static_cast<uint8_t>(lane_bytes);
         constant.offset = take(constant.bytes);
         code_.constants.push_back(constant);
         *offset = constant.offset;
@@ -410,6 +410,7 @@ void ProgramDecoder::run() {
 std::unique_ptr<Program> decode(const ptx::Module& module, const ptx::Function& entry, bool ptx_lines) {
     auto program = std::make_unique<Program>();
     program->ptx_lines = ptx_lines;
+    program->module = &module;
     uint64_t at = 0;
     for (const auto& parameter : entry.parameters) {
         const uint64_t align = std::clamp<uint64_t>(parameter.align, 1, 128), size = parameter.size();
@@ -442,6 +443,15 @@ const FunctionCode& Program::function_of(uint32_t pc) const {
     for (const auto& function : functions)
         if (pc - function->first < function->count) return *function;
     return *entry;
+}
+
+const FunctionCode* Program::function_at(uint64_t address) const {
+    const uint64_t number = (address - kFunctionBase) / 16;
+    if (address < kFunctionBase || (address - kFunctionBase) % 16 != 0 || number >= module->functions.size()) return nullptr;
+    const ptx::Function* wanted = module->find(module->functions[number].name);
+    for (const auto& function : functions)
+        if (function->source == wanted) return function.get();
+    return nullptr;
 }
 
 std::vector<bool> Program::reach(const FunctionCode& function, std::vector<uint32_t> from, bool backwards) const {

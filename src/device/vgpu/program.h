@@ -77,6 +77,7 @@ struct Tracked {
 
 class Program {
  public:
+    const ptx::Module* module = nullptr;
     const FunctionCode* entry = nullptr;
     std::vector<Instruction> code;
     std::vector<std::unique_ptr<FunctionCode>> functions;
@@ -103,7 +104,7 @@ class Program {
     mutable std::map<uint32_t, std::vector<bool>> behind_;
 };
 
-/// Function addresses as data.
+/// Function addresses as data: function i of the module lies at kFunctionBase + 16 * i.
 inline constexpr uint64_t kFunctionBase = 0x0000'0800'0000'0000;
 
 /// Decodes an entry. Throws Unsupported("unsupported: OPCODE at line N (ptx line M): why").
@@ -129,8 +130,9 @@ class ProgramDecoder : public Decoder {
     bool is_predicate(std::string_view name) const;
     /// A variable in .param space of this function or a parameter of it; null for the entry's parameters and other names.
     const ParamSlot* parameter(std::string_view name) const;
-    /// Offset of bytes of the launch's parameters as a broadcast constant; nothing for a name that is no parameter of the entry.
-    bool entry_parameter(std::string_view name, int64_t at, uint32_t bytes, uint32_t* offset);
+    /// Offset of `bytes` bytes of the launch's parameters, zero-extended to `lane_bytes`, as a broadcast constant; false for a name
+    /// that is no parameter of the entry.
+    bool entry_parameter(std::string_view name, int64_t at, uint32_t bytes, uint32_t lane_bytes, uint32_t* offset);
     /// The code of a function (decoded later when first asked for); throws Unsupported where it has no body.
     const FunctionCode& callee(std::string_view name);
     /// Asks that every function of the module whose address is taken be there.

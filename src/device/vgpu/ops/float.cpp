@@ -416,23 +416,6 @@ void decode_copysign(Decoder& decoder, const Statement& statement, Instruction& 
     set_operands(decoder, statement, in, type, {type, type});
 }
 
-/// The smaller or larger number; -0 is below +0; a NaN loses against a number, or wins with `keeps_nan`.
-template <bool maximum, bool keeps_nan>
-float extreme(float a, float b) {
-    const uint32_t x = bits_of(a), y = bits_of(b);
-    const uint32_t equal = maximum ? x & y : x | y;
-    const uint32_t ordered = (maximum ? a > b : a < b) ? x : (a == b ? equal : y);
-    if constexpr (keeps_nan) return as_float(is_nan(a) || is_nan(b) ? kNan : ordered);
-    return as_float(is_nan(a) ? (is_nan(b) ? kNan : y) : is_nan(b) ? x : ordered);
-}
-
-template <bool maximum, bool keeps_nan>
-float extreme_of_magnitudes(float a, float b) {
-    const float result = extreme<maximum, keeps_nan>(std::fabs(a), std::fabs(b));
-    const uint32_t sign = (bits_of(a) ^ bits_of(b)) & 0x80000000u;
-    return as_float(is_nan(result) ? kNan : bits_of(result) | sign);
-}
-
 template <bool maximum, bool keeps_nan, bool ftz>
 Handler extreme_handler(bool magnitudes, bool three) {
     if (three) {

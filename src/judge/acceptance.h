@@ -1,0 +1,73 @@
+// When a result is right: an output against the reference in double, no worse than a trusted implementation's own error by a
+// stated factor (docs/verification.md has the reasons and what each criterion catches).
+//
+// With y the reference in double, c the candidate's output, u the unit roundoff of the output's type, but no finer than
+// 2^-20 (arithmetic in f32 with its approximate functions is what candidates are made of), and `floor` = 0.425 u, the relative
+// norm of correct rounding's own error, or that of these very values where it is larger:
+//
+//   special  NaN, +inf and -inf stand exactly where the reference, rounded to the output's type, has them
+//   global   |c - y| / |y|                      <= max(2 e_b, 1.5 floor), e_b the trusted implementation's
+//   row      the same for each row              <= max(6 e_b, 4.5 floor, 2 e_b of the row)
+//   element  |c - y| / (|y| + RMS of the row)   <= 4 u
+//   bias     |mean of sign(y) (c - y)|          <= max(6 s / sqrt(n), twice the trusted implementation's) (inputs `normal`, n >= 1024)
+//
+// To |c - y| belongs an absolute allowance of the smallest normal number of f32, so that results may be flushed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace recuda {
+
+/// What an output must be, with everything about it that does not depend on the candidate.
+struct Expected {
+    std::string name;             // of the tensor
+    DType dtype = DType::bf16;    // as the candidate stores it
+    Shape shape;
+    std::vector<double> values;   // row-major
+    bool biased = false;          // the criterion `bias` applies
+
+    // Made by `expect`: over finite values alone, rows of the last extent.
+    int64_t width = 1;
+    double norm = 0, floor = 0, mean_magnitude = 0;
+    std::vector<double> row_norm, row_floor;
+};
+
+/// `values` in double, as the reference gave them.
+Expected expect(std::string name, DType dtype, Shape shape, std::vector<double> values, bool biased);
+
+/// What a trusted implementation's own output differs by.
+struct OwnError {
+    double global = 0, bias = 0;
+    std::vector<double> rows;
+};
+
+/// The criterion that came nearest to failing, or failed; right exactly when error <= bound.
+struct Finding {
+    double error = 0, bound = 0;
+    std::string criterion;  // "row 127" …
+    std::string detail;     // of a failure: what was seen and wanted, a few elements
+
+    bool right() const { return error <= bound; }
+    /// How near to failing: above 1 is wrong.
+    double nearness() const;
+};
+
+/// The finding that speaks more against the candidate.
+Finding worse(Finding a, Finding b);
+
+/// Compares floating outputs; `own` may be null: then the floor alone counts.
+Finding compare(const Expected& expected, const std::vector<double>& seen, const OwnError* own);
+
+/// Compares bits: integers, and every output of an exact task. Floating values are the reference's, rounded; a NaN equals any other.
+Finding compare_exactly(const Expected& expected, const Tensor& seen);
+
+OwnError own_error(const Expected& expected, const std::vector<double>& seen);
+
+/// "y[2, 1000]" of a flat index.
+std::string element_name(const std::string& tensor, const Shape& shape, int64_t index);
+
+}  // namespace recuda

@@ -1,0 +1,190 @@
+#include "store/run_folder.h"
+
+#include <fmt/chrono.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "store/store.h"
+
+namespace recuda {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kStoreEvery{1};
+constexpr double kStoreWait = 0.2, kLastStoreWait = 120;  // seconds
+
+std::string timestamp() { return fmt::format("{:%Y%m%d-%H%M%S}", fmt::gmtime(std::time(nullptr))); }
+
+/// Unique over machines and starts: time and chance.
+std::string new_run_id() {
+    std::random_device device;
+    return fmt::format("{}-{:06x}", timestamp(), device() & 0xffffff);
+}
+
+std::string extension(const std::string& language) { return language == "triton" ? ".py" : ".cu"; }
+
+std::string_view name_of(Language language) { return language == Language::triton ? "triton" : "cuda"; }
+
+bool holds_run(const fs::path& path) {
+    std::error_code ignored;
+    for (const char* name : {"run.json", "evaluations.jsonl", "candidates", "results.duckdb"})
+        if (fs::exists(path / name, ignored)) return true;
+    return false;
+}
+
+FileLock locked(const fs::path& path) {
+    make_folder(path);
+    FileLock lock(path / ".lock", FileLock::Wait::never);
+    if (!lock.held())
+        throw Error("another run is writing to {}: wait for it, or name another folder with --out-dir", shown(path));
+    return lock;
+}
+
+}  // namespace
+
+RunFolder::RunFolder(fs::path path, Open how, RunFacts facts)
+    : path_(std::move(path)), facts_(std::move(facts)), lock_(locked(path_)) {
+    const std::string old = read_run(how);
+    if (old.empty()) {
+        run_ = new_run_id();
+        started_ = utc_now();
+    } else {
+        read_evaluations();
+        if (fs::exists(store())) {
+            Store(store(), Access::read);
+        }
+    }
+    make_folder(path_ / "candidates");
+    make_folder(path_ / "prompts");
+    write_run(old);
+}
+
+/// run.json as it is, or "" where a run begins. Sets run_ and started_.
+std::string RunFolder::read_run(Open how) const {
+    if (!holds_run(path_)) return "";
+    const fs::path file = path_ / "run.json";
+    if (how == Open::fresh)
+        throw Error("{} already holds a run: go on with it by --resume, or name another folder with --out-dir",
+                    shown(path_));
+    std::error_code ignored;
+    if (!fs::exists(file, ignored))
+        throw Error("{} has no run.json, so it cannot be resumed: name another folder with --out-dir", shown(path_));
+    std::string text = read_file(file);
+    const Json json = parse_json(text, shown(file));
+    if (!json.is_object() || !json.value("run", Json()).is_string() || !json.value("task", Json()).is_string())
+        throw Error("{} is no run's: it lacks `run` and `task`; name another folder with --out-dir", shown(file));
+    if (const std::string task = json.at("task"); task != facts_.task)
+        throw Error("{} holds a run of {}, not of {}: name another folder with --out-dir", shown(path_), task,
+                    facts_.task);
+    return text;
+}
+
+void RunFolder::read_evaluations() {
+    const Json json = parse_json(read_file(path_ / "run.json"), "run.json");
+    run_ = json.at("run");
+    started_ = json.value("started", "");
+    const fs::path file = path_ / "evaluations.jsonl";
+    std::error_code ignored;
+    if (!fs::exists(file, ignored)) return;
+    const std::string text = read_file(file);
+    size_t number = 0, at = 0;
+    for (size_t end = text.find('\n'); end != std::string::npos; at = end + 1, end = text.find('\n', at)) {
+        const std::string where = fmt::format("{}:{}", shown(file), ++number);
+        try {
+            recorded_.push_back(evaluation_from_json(parse_json(text.substr(at, end - at), where)));
+        } catch (const Error& error) {
+            throw Error("{}: a damaged line ({}); take it out, or name another folder with --out-dir", where,
+                        error.what());
+        }
+    }
+    // What follows the last line end was cut off when the run was killed.
+    if (at < text.size()) fs::resize_file(file, at);
+}
+
+void RunFolder::write_run(const std::string& old) const {
+    Json json = old.empty() ? Json::object() : parse_json(old, "run.json");
+    Json start{{"when", utc_now()},
+               {"asked", parse_json(facts_.asked.empty() ? "{}" : facts_.asked, "the options")},
+               {"preset", facts_.preset},
+               {"device", json_text(facts_.device)},
+               {"environment", json_text(facts_.environment)}};
+    json["run"] = run_;
+    json["task"] = json_text(facts_.task);
+    json["started"] = started_;
+    json["starts"].push_back(std::move(start));
+    json.erase("result");
+    write_atomically(path_ / "run.json", dump(json, 2) + "\n");
+}
+
+void RunFolder::record(Evaluation evaluation, const Candidate& candidate) {
+    evaluation.id = fmt::format("{}-{}", run_, recorded_.size() + 1);
+    evaluation.language = name_of(candidate.file->language);
+    evaluation.file = fmt::format("candidates/{}{}", candidate.digest, extension(evaluation.language));
+    std::error_code ignored;
+    if (!fs::exists(path_ / evaluation.file, ignored))
+        write_atomically(path_ / evaluation.file, text_at(*candidate.file, candidate.point));
+    append_line(path_ / "evaluations.jsonl", dump(to_json(evaluation)));
+    recorded_.push_back(std::move(evaluation));
+    if (Clock::now() - stored_at_ >= kStoreEvery) update_store(kStoreWait);
+}
+
+Candidate RunFolder::candidate(const Evaluation& evaluation) const {
+    const fs::path file = path_ / evaluation.file;
+    auto kernel = std::make_shared<const KernelFile>(read_kernel_file(file));
+    Candidate candidate = make_candidate(std::move(kernel), evaluation.tunables, evaluation.origin, evaluation.parent);
+    if (candidate.digest != evaluation.digest)
+        throw Error("{} was changed: its digest is {}", shown(file), candidate.digest);
+    return candidate;
+}
+
+fs::path RunFolder::write_best(const Candidate& candidate) const {
+    const std::string language(name_of(candidate.file->language));
+    const fs::path file = path_ / ("best" + extension(language));
+    write_atomically(file, text_at(*candidate.file, candidate.point));
+    fs::remove(path_ / ("best" + extension(language == "cuda" ? "triton" : "cuda")));
+    return file;
+}
+
+void RunFolder::finish(const std::string& result) {
+    Json json = parse_json(read_file(path_ / "run.json"), "run.json");
+    json["result"] = parse_json(result, "the result");
+    write_atomically(path_ / "run.json", dump(json, 2) + "\n");
+    update_store(kLastStoreWait);
+}
+
+/// A store that somebody reads just now is left for the next time; the last time it is waited for.
+void RunFolder::update_store(double wait_s) {
+    std::vector<StoredEvaluation> rows;
+    for (size_t i = stored_; i < recorded_.size(); ++i)
+        rows.push_back(stored(run_, recorded_[i], read_file(path_ / recorded_[i].file)));
+    const std::vector<StoredRun> run{{.run = run_,
+                                      .task = facts_.task,
+                                      .preset = facts_.preset,
+                                      .device = facts_.device,
+                                      .out_dir = shown(fs::absolute(path_)),
+                                      .started = started_,
+                                      .asked = facts_.asked,
+                                      .environment = facts_.environment}};
+    try {
+        Store(store(), Access::write, {.seconds = wait_s}, store_known_ ? Trust::known : Trust::none).add(run, rows);
+    } catch (const StoreLocked&) {
+        if (wait_s >= kLastStoreWait) throw;
+        return;
+    }
+    store_known_ = true;
+    stored_ = recorded_.size();
+    stored_at_ = Clock::now();
+}
+
+fs::path default_run_folder(const std::string& task) {
+    const std::string base = task.substr(task.rfind('#') + 1);
+    return fs::path("artifacts/runs") / base / new_run_id();
+}
+
+}  // namespace recuda
