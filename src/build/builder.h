@@ -43,7 +43,7 @@ struct BuildRequest {
     std::vector<TritonKernel> kernels;           // Triton: one binary each, in this order
     bool candidate = true;  // false: what a user runs as it stands, or a reference of ours; nothing is `refused` then
     bool cubin = true;   // false: PTX alone (the virtual GPU needs no more); resources are then unknown
-    double deadline_s = 60;
+    double deadline_s = 30;
 };
 
 struct BuildResult {

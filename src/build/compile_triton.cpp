@@ -38,7 +38,7 @@ std::string request_text(const BuildRequest& request) {
                            {"options", {{"num_warps", kernel.num_warps}, {"num_stages", kernel.num_stages}, {"num_ctas", kernel.num_ctas}}}});
     }
     return Json{{"source", valid_utf8(request.source)},
-                {"file", request.file},
+                {"file", valid_utf8(request.file)},
                 {"target", request.target},
                 {"cubin", request.cubin},
                 {"deadline_s", request.deadline_s},

@@ -119,7 +119,8 @@ constexpr int kForbidden[] = {
     SYS_bpf,     SYS_keyctl,     SYS_add_key,        SYS_request_key,    SYS_perf_event_open,  SYS_userfaultfd,    SYS_rt_sigqueueinfo,
     SYS_setpriority, SYS_sched_setaffinity, 424 /* pidfd_send_signal */, 425 /* io_uring_setup */, SYS_rt_tgsigqueueinfo,
 };
-/// Signals and limits: for the process itself alone.
+/// Signals and limits: for the process itself alone. The signals of a program that forks are for nobody, since its number
+/// names the parent there.
 constexpr int kForItself[] = {SYS_kill, SYS_tkill, SYS_tgkill, SYS_prlimit64};
 
 sock_filter load(uint32_t offset) { return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset); }
@@ -127,7 +128,7 @@ sock_filter answer(uint32_t value) { return BPF_STMT(BPF_RET | BPF_K, value); }
 /// Skips `otherwise` instructions unless the loaded word is `value`.
 sock_filter unless_equal(uint32_t value, uint8_t otherwise) { return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, otherwise); }
 
-std::vector<sock_filter> filter() {
+std::vector<sock_filter> filter(uint32_t itself) {
     constexpr uint32_t kDenied = SECCOMP_RET_ERRNO | EPERM;
     std::vector<sock_filter> code;
     code.push_back(load(offsetof(seccomp_data, arch)));
@@ -146,7 +147,7 @@ std::vector<sock_filter> filter() {
     for (int call : kForItself) {
         code.push_back(unless_equal(static_cast<uint32_t>(call), 5));
         code.push_back(load(offsetof(seccomp_data, args)));
-        code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(::getpid()), 1, 0));
+        code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, itself, 1, 0));
         const uint8_t zero_means_itself = call == SYS_prlimit64 ? 0 : 1;  // to kill, 0 is the whole group
         code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, zero_means_itself, 1));
         code.push_back(answer(SECCOMP_RET_ALLOW));
@@ -156,8 +157,9 @@ std::vector<sock_filter> filter() {
     return code;
 }
 
-bool enter_seccomp() {
-    std::vector<sock_filter> code = filter();
+bool enter_seccomp(const Jail& jail) {
+    constexpr uint32_t kNobody = UINT32_MAX;
+    std::vector<sock_filter> code = filter(jail.executable ? kNobody : static_cast<uint32_t>(::getpid()));
     sock_fprog program{.len = static_cast<unsigned short>(code.size()), .filter = code.data()};
     return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
@@ -186,7 +188,7 @@ JailStrength enter_jail(const Jail& jail) {
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw Error("cannot give up privileges: {}", std::strerror(errno));
     JailStrength strength;
     strength.landlock = enter_landlock(jail);
-    strength.seccomp = enter_seccomp();
+    strength.seccomp = enter_seccomp(jail);
     return strength;
 }
 

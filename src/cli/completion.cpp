@@ -10,23 +10,27 @@ namespace {
 
 /// Options are read from each command's own --help and tasks from `tasks`, so that the script never falls behind the
 /// program.
-constexpr std::string_view kBash = R"(_cuda_rlm() {{
-    local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} program=${{COMP_WORDS[0]}}
+constexpr std::string_view kBash = R"bash(_cuda_rlm() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
+    local command=${COMP_WORDS[1]} program=${COMP_WORDS[0]} words
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "{} --help --version" -- "$word"))
-    elif [ "$before" = --task ] || {{ [ "$command" = tasks ] && [ "$COMP_CWORD" -eq 2 ] && [ "${{word#-}}" = "$word" ]; }}; then
-        COMPREPLY=($(compgen -W "$("$program" tasks 2>/dev/null | awk 'NR > 1 {{print $1}}')" -- "$word"))
-    elif [ "$before" = --device ];
-then COMPREPLY = ($(compgen - W "auto vgpu cuda" --"$word")) elif["$before" = --preset];
-then COMPREPLY = ($(compgen - W "$(" $program " presets 2>/dev/null | awk 'NR > 1 {{print $1}}')" --"$word"))
-    elif["${{word#-}}" != "$word"];
-then COMPREPLY = ($(compgen - W "$(" $program " " $command
-                                " --help 2>/dev/null | grep -o -- '--[a-z-]*' | sort -u)" --"$word")) else COMPREPLY =
-    ($(compgen - f-- "$word")) fi
-}
+        words="@COMMANDS@ --help --version"
+    elif [ "$before" = --task ] || { [ "$command $COMP_CWORD" = "tasks 2" ] && [ "${word#-}" = "$word" ]; }; then
+        words=$("$program" tasks 2>/dev/null | awk 'NR > 1 {print $1}')
+    elif [ "$before" = --device ]; then
+        words="auto vgpu cuda"
+    elif [ "$before" = --preset ]; then
+        words=$("$program" presets 2>/dev/null | awk 'NR > 1 {print $1}')
+    elif [ "${word#-}" != "$word" ]; then
+        words=$("$program" "$command" --help 2>/dev/null | grep -o -- '--[a-z-]*' | sort -u)
+    else
+        COMPREPLY=($(compgen -f -- "$word"))
+        return
+    fi
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
 }
 complete -o filenames -F _cuda_rlm cuda-rlm
-)";
+)bash";
 
 }  // namespace
 
@@ -39,7 +43,9 @@ int completion_command(CommandLine& line) {
     std::string commands;
     for (const CommandRow& command : kCommands)
         if (!command.hidden) commands += fmt::format("{}{}", commands.empty() ? "" : " ", command.name);
-    print_text(fmt::format(kBash, commands));
+    std::string script(kBash);
+    constexpr std::string_view kPlace = "@COMMANDS@";
+    print_text(script.replace(script.find(kPlace), kPlace.size(), commands));
     return 0;
 }
 

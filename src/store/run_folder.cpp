@@ -50,23 +50,20 @@ FileLock locked(const fs::path& path) {
 
 RunFolder::RunFolder(fs::path path, Open how, RunFacts facts)
     : path_(std::move(path)), facts_(std::move(facts)), lock_(locked(path_)) {
+    run_ = new_run_id();
+    started_ = utc_now();
     const std::string old = read_run(how);
-    if (old.empty()) {
-        run_ = new_run_id();
-        started_ = utc_now();
-    } else {
+    if (!old.empty()) {
+        check_store(store());
         read_evaluations();
-        if (fs::exists(store())) {
-            Store(store(), Access::read);
-        }
     }
     make_folder(path_ / "candidates");
     make_folder(path_ / "prompts");
     write_run(old);
 }
 
-/// run.json as it is, or "" where a run begins. Sets run_ and started_.
-std::string RunFolder::read_run(Open how) const {
+/// run.json as it is, which names run and start; "" where a run begins.
+std::string RunFolder::read_run(Open how) {
     if (!holds_run(path_)) return "";
     const fs::path file = path_ / "run.json";
     if (how == Open::fresh)
@@ -82,13 +79,12 @@ std::string RunFolder::read_run(Open how) const {
     if (const std::string task = json.at("task"); task != facts_.task)
         throw Error("{} holds a run of {}, not of {}: name another folder with --out-dir", shown(path_), task,
                     facts_.task);
+    run_ = json.at("run");
+    started_ = json.value("started", started_);
     return text;
 }
 
 void RunFolder::read_evaluations() {
-    const Json json = parse_json(read_file(path_ / "run.json"), "run.json");
-    run_ = json.at("run");
-    started_ = json.value("started", "");
     const fs::path file = path_ / "evaluations.jsonl";
     std::error_code ignored;
     if (!fs::exists(file, ignored)) return;

@@ -57,7 +57,7 @@ class RunFolder {
     std::filesystem::path store() const { return path_ / "results.duckdb"; }
 
  private:
-    std::string read_run(Open how) const;
+    std::string read_run(Open how);
     void read_evaluations();
     void write_run(const std::string& old) const;
     void update_store(double wait_s);

@@ -111,22 +111,37 @@ void set_predicates_of_pairs(Warp& warp, const Instruction& in, Mask active) {
     if (in.width != 0) set_predicate(warp, in.e, joined(high, c, in.mode), active);
 }
 
+/// The tests of an instruction that is not worth a handler for each: `set`, and setp of packed halves.
+struct Tests : Extra {
+    Test low = nullptr, high = nullptr;  // high: of the upper halves
+};
+
+/// Packed: d for the lower halves, e for the upper ones.
+void set_predicates_of_pairs(Warp& warp, const Instruction& in, Mask active) {
+    const auto& tests = *static_cast<const Tests*>(in.extra);
+    const Mask low = tests.low(warp.registers + in.a, warp.registers + in.b);
+    const Mask high = tests.high(warp.registers + in.a, warp.registers + in.b);
+    const Mask c = in.mode != 0 ? warp.predicate(in.c) : 0;
+    set_predicate(warp, in.d, joined(low, c, in.mode), active);
+    if (in.width != 0) set_predicate(warp, in.e, joined(high, c, in.mode), active);
+}
+
 // ── set ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /// The destination's value for true is `immediate`.
-template <typename Reading, Comparison comparison, typename D>
+template <typename D>
 void set_values(Warp& warp, const Instruction& in, Mask active) {
-    const Mask result = test<Reading, comparison, 1, 0>(warp.registers + in.a, warp.registers + in.b);
+    const Mask result = static_cast<const Tests*>(in.extra)->low(warp.registers + in.a, warp.registers + in.b);
     const Mask chosen = joined(result, in.mode != 0 ? warp.predicate(in.c) : 0, in.mode);
     const auto value = static_cast<D>(in.immediate);
     for_lanes(warp.lanes<D>(in.d), active, [&](uint32_t i) { return (chosen >> i & 1) != 0 ? value : D{0}; });
 }
 
-template <typename Reading, Comparison comparison>
 void set_values_of_pairs(Warp& warp, const Instruction& in, Mask active) {
+    const auto& tests = *static_cast<const Tests*>(in.extra);
     const Mask c = in.mode != 0 ? warp.predicate(in.c) : 0;
-    const Mask low = joined(test<Reading, comparison, 2, 0>(warp.registers + in.a, warp.registers + in.b), c, in.mode);
-    const Mask high = joined(test<Reading, comparison, 2, 1>(warp.registers + in.a, warp.registers + in.b), c, in.mode);
+    const Mask low = joined(tests.low(warp.registers + in.a, warp.registers + in.b), c, in.mode);
+    const Mask high = joined(tests.high(warp.registers + in.a, warp.registers + in.b), c, in.mode);
     const auto value = static_cast<uint32_t>(in.immediate);
     for_lanes(warp.lanes<uint32_t>(in.d), active,
               [&](uint32_t i) { return (low >> i & 1) * value | ((high >> i & 1) * value) << 16; });
@@ -134,27 +149,28 @@ void set_values_of_pairs(Warp& warp, const Instruction& in, Mask active) {
 
 // ── Choosing the handler ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-struct Handlers {
-    Handler predicates, wide, narrow;  // setp; set with 32-bit and with 16-bit destinations
+struct Found {
+    Handler predicates = nullptr;  // setp
+    Test low = nullptr, high = nullptr;
 };
 
 template <typename Reading, Comparison comparison>
-Handlers single() {
-    return {set_predicates<Reading, comparison>, set_values<Reading, comparison, uint32_t>, set_values<Reading, comparison, uint16_t>};
+Found single() {
+    return {set_predicates<Reading, comparison>, test<Reading, comparison, 1, 0>, nullptr};
 }
 template <typename Reading, Comparison comparison>
-Handlers pair() {
-    return {set_predicates_of_pairs<Reading, comparison>, set_values_of_pairs<Reading, comparison>, nullptr};
+Found pair() {
+    return {set_predicates_of_pairs, test<Reading, comparison, 2, 0>, test<Reading, comparison, 2, 1>};
 }
 
 template <typename Reading, bool packed, Comparison comparison>
-Handlers handlers() {
+Found handlers() {
     if constexpr (packed) return pair<Reading, comparison>();
     else return single<Reading, comparison>();
 }
 
 template <typename Reading, bool packed = false>
-Handlers for_integer(Comparison comparison) {
+Found for_integer(Comparison comparison) {
     switch (comparison) {
         case Comparison::eq: return handlers<Reading, packed, Comparison::eq>();
         case Comparison::ne: return handlers<Reading, packed, Comparison::ne>();
@@ -166,7 +182,7 @@ Handlers for_integer(Comparison comparison) {
     }
 }
 template <typename Reading, bool packed = false>
-Handlers for_float(Comparison comparison) {
+Found for_float(Comparison comparison) {
     switch (comparison) {
         case Comparison::equ: return handlers<Reading, packed, Comparison::equ>();
         case Comparison::neu: return handlers<Reading, packed, Comparison::neu>();
@@ -180,7 +196,7 @@ Handlers for_float(Comparison comparison) {
     }
 }
 
-Handlers choose(const Statement& statement, Type type, Comparison comparison, bool ftz) {
+Found choose(const Statement& statement, Type type, Comparison comparison, bool ftz) {
     switch (type) {
         case Type::s16: return for_integer<Plain<int16_t>>(comparison);
         case Type::b16:
@@ -223,6 +239,13 @@ uint8_t take_join(Modifiers& modifiers, const Statement& statement) {
 
 bool flushes(Type type) { return type == Type::f32 || type == Type::f16 || type == Type::f16x2; }
 
+void keep_tests(Decoder& decoder, Instruction& in, const Found& found) {
+    auto tests = std::make_unique<Tests>();
+    tests->low = found.low;
+    tests->high = found.high;
+    in.extra = decoder.keep(std::move(tests));
+}
+
 void set_sources(Decoder& decoder, const Statement& statement, Instruction& in, Type type) {
     const bool halves = type == Type::f16 || type == Type::bf16;
     const Type storage = halves ? Type::b16 : type == Type::f16x2 || type == Type::bf16x2 ? Type::b32 : type;
@@ -239,8 +262,10 @@ void decode_set_predicate(Decoder& decoder, const Statement& statement, Instruct
     const Type type = modifiers.type();
     const bool ftz = flushes(type) && modifiers.take("ftz");
     modifiers.finish({in.mode != 0 ? size_t{4} : size_t{3}});
-    in.run = choose(statement, type, comparison, ftz).predicates;
-    if (in.run == nullptr) unsupported(statement);
+    const Found found = choose(statement, type, comparison, ftz);
+    if (found.low == nullptr) unsupported(statement);
+    in.run = found.predicates;
+    if (found.high != nullptr) keep_tests(decoder, in, found);
     set_sources(decoder, statement, in, type);
     const Operand& d = statement.operands[0];
     if (!d.elements.empty()) {
@@ -282,9 +307,11 @@ void decode_set(Decoder& decoder, const Statement& statement, Instruction& in) {
     const bool packed = type == Type::f16x2 || type == Type::bf16x2;
     if (!packed && (destination == Type::f16x2 || destination == Type::bf16x2)) unsupported(statement);
     const Truth truth = truth_of(statement, destination, packed);
-    const Handlers found = choose(statement, type, comparison, ftz);
-    in.run = truth.storage == Type::b16 ? found.narrow : found.wide;
-    if (in.run == nullptr) unsupported(statement);
+    const Found found = choose(statement, type, comparison, ftz);
+    if (found.low == nullptr) unsupported(statement);
+    if (packed) in.run = set_values_of_pairs;
+    else in.run = truth.storage == Type::b16 ? set_values<uint16_t> : set_values<uint32_t>;
+    keep_tests(decoder, in, found);
     in.immediate = truth.value;
     set_sources(decoder, statement, in, type);
     in.d = decoder.destination(statement.operands[0], truth.storage);

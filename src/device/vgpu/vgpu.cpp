@@ -1,0 +1,249 @@
+// The Device: buffers, modules and launches; what runs them is in grid.cpp and below.
+#include "device/vgpu/vgpu.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "base/error.h"
+#include "device/gpus.h"
+#include "device/vgpu/grid.h"
+#include "device/vgpu/memory/layout.h"
+#include "device/vgpu/program.h"
+
+namespace recuda {
+namespace {
+
+using namespace vgpu;
+
+constexpr uint64_t kDefaultFuel = 24'000'000;
+constexpr uint64_t kMaxModuleBytes = 1ull << 30;
+
+/// A launch that cannot be: what the plan's own checks should have found before.
+struct Refused {
+    std::string why;
+};
+
+struct Module {
+    ptx::Module ptx;
+    std::string file;
+    std::map<std::string, std::unique_ptr<Program>, std::less<>> programs;
+    std::map<std::string, Buffer*, std::less<>> variables;
+};
+
+class Vgpu : public Device {
+ public:
+    explicit Vgpu(const VgpuOptions& options)
+        : options_(options), info_(gpu_of_target(options.target)), memory_(options.seed),
+          threads_(options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())) {}
+
+    const DeviceInfo& info() const override { return info_; }
+
+    BufferId allocate(std::string name, uint64_t bytes) override { return memory_.allocate(std::move(name), bytes).id; }
+    void free(BufferId buffer) override { memory_.free(buffer); }
+    void write(BufferId buffer, uint64_t offset, std::span<const std::byte> bytes) override {
+        Buffer& to = buffer_at(buffer, offset, bytes.size());
+        memory_.write(to, offset, bytes);
+    }
+    void read(BufferId buffer, uint64_t offset, std::span<std::byte> bytes) override {
+        const Buffer& from = buffer_at(buffer, offset, bytes.size());
+        if (!bytes.empty()) std::memcpy(bytes.data(), from.data + offset, bytes.size());
+    }
+    void fill(BufferId buffer, std::byte value, bool poison) override { memory_.fill(buffer_at(buffer, 0, 0), value, poison); }
+
+    ModuleId load(const Binary& binary) override;
+    void unload(ModuleId module) override;
+    Execution run(std::span<const Launch> launches, const RunOptions& options) override;
+    Timing time(const TimingRequest&) override { throw Error("the virtual GPU measures no time: use a CUDA device"); }
+
+ private:
+    Buffer& buffer_at(BufferId id, uint64_t offset, uint64_t bytes) {
+        if (!memory_.has(id)) throw Error("buffer {} does not exist", id);
+        Buffer& buffer = memory_.at(id);
+        if (offset > buffer.size || bytes > buffer.size - offset)
+            throw Error("bytes {} to {} of buffer {} were asked for, which has {}", offset, offset + bytes, buffer.name, buffer.size);
+        return buffer;
+    }
+    void create_variables(Module& module);
+    uint64_t address_of(const Module& module, std::string_view symbol) const;
+    const Program& program_of(Module& module, const ptx::Function& entry);
+    void check(const Launch& launch, const Program& program) const;
+    std::vector<std::byte> parameters_of(const Launch& launch, const Program& program);
+    void run_one(const Launch& launch, const RunOptions& options, std::chrono::steady_clock::time_point deadline, Execution& execution,
+                 Counters& counters);
+
+    VgpuOptions options_;
+    DeviceInfo info_;
+    GlobalMemory memory_;
+    unsigned threads_;
+    std::map<ModuleId, std::unique_ptr<Module>> modules_;
+    ModuleId next_module_ = 0;
+    uint64_t launches_ = 0;
+};
+
+ModuleId Vgpu::load(const Binary& binary) {
+    auto module = std::make_unique<Module>();
+    module->file = binary.file;
+    module->ptx = ptx::parse(binary.ptx, binary.file);
+    create_variables(*module);
+    modules_[next_module_] = std::move(module);
+    return next_module_++;
+}
+
+void Vgpu::unload(ModuleId id) {
+    const auto found = modules_.find(id);
+    if (found == modules_.end()) throw Error("module {} does not exist", id);
+    for (const auto& [name, buffer] : found->second->variables) memory_.free(buffer->id);
+    modules_.erase(found);
+}
+
+void Vgpu::create_variables(Module& module) {
+    uint64_t total = 0;
+    for (const auto& variable : module.ptx.variables) {
+        if (variable.space != ptx::Space::global && variable.space != ptx::Space::constant) continue;
+        const uint64_t bytes = variable.size();
+        if (bytes > kMaxModuleBytes || (total += bytes) > kMaxModuleBytes)
+            throw Error("{}: the variables of the module are larger than {} bytes", module.file, kMaxModuleBytes);
+        Buffer& buffer = memory_.allocate(plain_name(variable.name), bytes);
+        memory_.fill(buffer, std::byte{0}, false);
+        std::copy_n(variable.initial.begin(), std::min<uint64_t>(bytes, variable.initial.size()), reinterpret_cast<uint8_t*>(buffer.data));
+        module.variables[std::string(variable.name)] = &buffer;
+    }
+    for (const auto& variable : module.ptx.variables)
+        for (const auto& relocation : variable.relocations) {
+            const auto found = module.variables.find(variable.name);
+            if (found == module.variables.end()) continue;
+            uint64_t value = address_of(module, relocation.symbol) + static_cast<uint64_t>(relocation.addend);
+            uint64_t bytes = ptx::size_bytes(variable.type);
+            if (relocation.mask != ~uint64_t{0}) value = relocation.mask == 0 ? 0 : (value & relocation.mask) >> std::countr_zero(relocation.mask);
+            if (relocation.at > found->second->size || bytes > found->second->size - relocation.at) continue;
+            std::memcpy(found->second->data + relocation.at, &value, std::min<uint64_t>(8, bytes));
+        }
+}
+
+uint64_t Vgpu::address_of(const Module& module, std::string_view symbol) const {
+    if (const auto variable = module.variables.find(symbol); variable != module.variables.end()) return variable->second->base;
+    const ptx::Function* function = module.ptx.find(symbol);
+    if (function == nullptr) throw Error("{}: '{}' in an initial value is not known", module.file, symbol);
+    return kFunctionBase + 16 * static_cast<uint64_t>(function - module.ptx.functions.data());
+}
+
+const Program& Vgpu::program_of(Module& module, const ptx::Function& entry) {
+    const auto known = module.programs.find(entry.name);
+    if (known != module.programs.end()) return *known->second;
+    return *(module.programs[std::string(entry.name)] = decode(module.ptx, entry, module.file.ends_with(".ptx")));
+}
+
+void Vgpu::check(const Launch& launch, const Program& program) const {
+    const auto& entry = *program.entry->source;
+    const auto refuse = [](const auto&... words) { throw Refused{fmt::format(words...)}; };
+    if (launch.grid.volume() == 0 || launch.block.volume() == 0) refuse("a grid or block of no threads");
+    if (launch.block.volume() > info_.max_threads_per_block || launch.block.x > 1024 || launch.block.y > 1024 || launch.block.z > 64)
+        refuse("a block of {} threads: at most {}", launch.block.volume(), info_.max_threads_per_block);
+    if (launch.grid.x > 0x7fffffffu || launch.grid.y > 65535 || launch.grid.z > 65535) refuse("a grid larger than 2147483647 x 65535 x 65535");
+    const uint64_t shared = uint64_t{launch.shared_bytes} + program.static_shared_bytes;
+    if (shared > info_.max_shared_bytes) refuse("{} bytes of shared memory: at most {}", shared, info_.max_shared_bytes);
+    if (launch.arguments.size() != program.parameters.size())
+        refuse("{} arguments for {} parameters of {}", launch.arguments.size(), program.parameters.size(), launch.entry);
+    for (size_t i = 0; i < launch.arguments.size(); ++i) {
+        const Argument& argument = launch.arguments[i];
+        const uint64_t bytes = argument.kind == Argument::Kind::buffer ? 8 : argument.kind == Argument::Kind::tensor_map ? 128 : argument.value.size();
+        if (bytes != program.parameters[i].second)
+            refuse("argument {} of {} has {} bytes, its parameter {}", i + 1, launch.entry, bytes, program.parameters[i].second);
+    }
+    const uint64_t limit = uint64_t{entry.max_threads[0]} * std::max(1u, entry.max_threads[1]) * std::max(1u, entry.max_threads[2]);
+    if (limit != 0 && launch.block.volume() > limit) refuse("a block of {} threads for a kernel of at most {}", launch.block.volume(), limit);
+    const Dim3 needed{entry.required_threads[0], std::max(1u, entry.required_threads[1]), std::max(1u, entry.required_threads[2])};
+    if (needed.x != 0 && !(needed == launch.block)) refuse("the kernel requires blocks of {}x{}x{} threads", needed.x, needed.y, needed.z);
+}
+
+std::vector<std::byte> Vgpu::parameters_of(const Launch& launch, const Program& program) {
+    std::vector<std::byte> bytes(program.parameter_bytes + 16);
+    for (size_t i = 0; i < launch.arguments.size(); ++i) {
+        const Argument& argument = launch.arguments[i];
+        std::byte* at = bytes.data() + program.parameters[i].first;
+        if (argument.kind == Argument::Kind::buffer) {
+            const uint64_t address = buffer_at(argument.buffer, 0, 0).base + argument.offset_bytes;
+            std::memcpy(at, &address, 8);
+        } else if (argument.kind == Argument::Kind::tensor_map) {
+            throw Unsupported("unsupported: tensor maps");
+        } else if (!argument.value.empty()) {
+            std::memcpy(at, argument.value.data(), argument.value.size());
+        }
+    }
+    bytes.resize(std::max<size_t>(1, program.parameter_bytes));
+    return bytes;
+}
+
+void Vgpu::run_one(const Launch& launch, const RunOptions& options, std::chrono::steady_clock::time_point deadline, Execution& execution,
+                   Counters& counters) {
+    const auto found = modules_.find(launch.module);
+    if (found == modules_.end()) throw Error("module {} does not exist", launch.module);
+    Module& module = *found->second;
+    const ptx::Function* entry = module.ptx.find(launch.entry);
+    if (entry == nullptr || !entry->is_entry || !entry->has_body) throw Refused{fmt::format("{} has no kernel '{}'", module.file, launch.entry)};
+    const Program& program = program_of(module, *entry);
+    check(launch, program);
+    if (launch.cluster.volume() > 1) throw Unsupported("unsupported: clusters of blocks");
+    memory_.settle();
+    LaunchState state;
+    state.program = &program;
+    state.memory = &memory_;
+    state.grid = launch.grid;
+    state.block = launch.block;
+    state.cluster = launch.cluster;
+    state.threads = static_cast<uint32_t>(launch.block.volume());
+    state.warps = (state.threads + kLanes - 1) / kLanes;
+    state.dynamic_shared = launch.shared_bytes;
+    state.parameters = parameters_of(launch, program);
+    for (const std::string& name : program.globals) state.global_addresses.push_back(address_of(module, name));
+    state.dynamic_start = dynamic_shared_start(program);
+    state.checks = options.checks;
+    state.count = options.count;
+    state.schedule = options.schedule;
+    state.seed = options_.seed;
+    state.fuel = options_.fuel != 0 ? options_.fuel : kDefaultFuel;
+    state.sm_count = std::max(1u, info_.sm_count);
+    state.grid_id = ++launches_ + options_.seed % 1000003;
+    state.file = module.file;
+    state.kernel = launch.entry;
+    state.deadline = deadline;
+    GridResult result = run_grid(state, threads_, counters);
+    execution.printed += result.printed;
+    for (Report& report : result.faults.reports()) execution.reports.push_back(std::move(report));
+    if (!execution.reports.empty()) execution.outcome = Outcome::faulted;
+    else if (state.timed_out) execution.outcome = Outcome::timed_out, execution.log = fmt::format("{} did not end within its time", launch.entry);
+}
+
+Execution Vgpu::run(std::span<const Launch> launches, const RunOptions& options) {
+    Execution execution;
+    auto counters = std::make_shared<Counters>();
+    const auto span = std::chrono::duration<double>(std::clamp(options.deadline_s, 0.0, 1e6));
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(span);
+    for (const Launch& launch : launches) {
+        try {
+            run_one(launch, options, deadline, execution, *counters);
+        } catch (const Unsupported& error) {
+            execution.outcome = Outcome::unsupported;
+            execution.log = error.what();
+        } catch (const Refused& refused) {
+            execution.outcome = Outcome::launch_refused;
+            execution.log = refused.why;
+        }
+        if (execution.outcome != Outcome::correct) break;
+    }
+    execution.counters = std::move(counters);
+    return execution;
+}
+
+}  // namespace
+
+std::unique_ptr<Device> make_vgpu(const VgpuOptions& options) { return std::make_unique<Vgpu>(options); }
+
+}  // namespace recuda

@@ -1,0 +1,79 @@
+// Cases: one workload with one input each, its buffers on the device, and what is right for it. They are made once and kept
+// for all candidates of a session, because inputs and answers cost more than judging one candidate by them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "judge/acceptance.h"
+#include "judge/inputs.h"
+#include "judge/reference.h"
+#include "judge/run.h"
+
+namespace recuda {
+
+struct Case {
+    explicit Case(Device& device) : buffers(device) {}
+
+    Axes axes;
+    Battery battery = Battery::normal;
+    InputContents inputs;
+    Buffers buffers;       // inputs and outputs; empty: not on the device
+    Outputs answers;       // the reference's, as it gave them
+    std::map<std::string, Expected, std::less<>> expected;  // by written tensor
+    std::map<std::string, OwnError, std::less<>> own;       // the trusted implementation's, where there is one
+    uint64_t last_use = 0;
+
+    uint64_t bytes() const;
+};
+
+class Cases {
+ public:
+    /// `trusted` is the op's plain seed for these workloads, or null; it must live as long.
+    Cases(const Task& task, Device& device, Reference& reference, uint64_t seed);
+
+    /// The program whose own errors bound others'. Only workloads that it was built for have one.
+    void trust(std::unique_ptr<Program> trusted);
+
+    /// The case, complete and on the device. Throws Error where the reference does not run or the trusted implementation is wrong.
+    Case& at(const Axes& axes, Battery battery);
+
+    /// Puts a case's buffers in the state that a run must find: inout tensors as they were, outputs `poison` and uninitialised.
+    void reset(Case& one, std::byte poison);
+    /// Whole buffers of the written tensors.
+    Outputs read_written(Case& one);
+    /// The first input that is no longer as it was, "" where all are; it is put right.
+    std::string changed_input(Case& one);
+
+    /// Judges outputs (dense rows) by every criterion; null `own` where the trusted implementation's errors must not count.
+    Finding judge(const Case& one, const Outputs& outputs, const std::map<std::string, OwnError, std::less<>>& own);
+
+    /// Drops what was used longest ago until what is kept fits the budget.
+    void trim();
+    /// The device's process is gone: buffers are made again when they are needed.
+    void forget();
+
+ private:
+    void load(Case& one);
+    void answer(Case& one);
+    void measure_trusted(Case& one);
+    Expected expected_of(const Case& one, const TensorSpec& spec, const Tensor& answer) const;
+    Finding judge_one(const Case& one, const TensorSpec& spec, const Outputs& outputs, const OwnError* own);
+    Expected given_other(const Case& one, const TensorSpec& spec, const Tensor& chosen);
+
+    const Task& task_;
+    Device& device_;
+    Reference& reference_;
+    std::unique_ptr<Program> trusted_;
+    uint64_t seed_;
+    uint64_t uses_ = 0;
+    std::map<std::pair<Axes, Battery>, std::unique_ptr<Case>> cases_;
+};
+
+/// Rows of every written tensor, without what lies between them.
+Outputs dense_outputs(const Task& task, const Axes& axes, const Outputs& buffers);
+
+}  // namespace recuda

@@ -1,0 +1,32 @@
+// Whether a program is right: every workload with every input of its battery, on the device, against the reference.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "device/counters.h"
+#include "evaluation/evaluation.h"
+#include "judge/cases.h"
+#include "judge/workloads.h"
+
+namespace recuda {
+
+struct VerifyOptions {
+    unsigned schedules = 1;       // vgpu: so many orders of warps and blocks; each must give a right result
+    bool count = true;            // vgpu: counters of the normal inputs
+    bool stop_at_failure = true;  // else the other workloads are tried too
+    std::stop_token stop;         // asked between runs
+};
+
+struct Verified {
+    Verdict verdict;
+    std::map<Axes, std::shared_ptr<const Counters>> counters;  // of the workloads' normal inputs
+    bool stopped = false;                                      // before it was done: the verdict means nothing
+};
+
+/// `program` was built for exactly these workloads, in their order. Throws Error where our own parts fail.
+Verified verify(Program& program, const std::vector<Workload>& workloads, const Task& task, Device& device, Cases& cases, const VerifyOptions& options);
+
+}  // namespace recuda
