@@ -36,16 +36,24 @@ void check_target(const std::string& target) {
 
 /// One line that says what is missing, where it was looked for and what to do.
 void require_cuda(const Toolchain& chain) {
-    for (const Tool* tool : {&chain.nvrtc, &chain.headers})
-        if (tool->state != Tool::State::ok)
-            throw Error("{} {} in {}: {}", tool->name, tool->state == Tool::State::missing ? "were not found" : "cannot be used",
-                        joined(chain.looked_in, ", "), tool->advice);
+    for (const Tool* tool : {&chain.nvrtc, &chain.headers}) {
+        if (tool->state == Tool::State::unusable)
+            throw Error("{} at {} cannot be used: {}", tool->name, tool->path, tool->advice);
+        if (tool->state == Tool::State::missing)
+            throw Error(
+                "{}: not found in CUDA_HOME, /usr/local/cuda, .deps/cuda beside the program or Python's site-packages; "
+                "{}",
+                tool->name, tool->advice);
+    }
 }
 
 std::string cuda_setup(const Toolchain& chain) {
     WorkerSetup setup;
+    // NVRTC looks for #include "x" in the working folder too, for a source has no folder of its own.
+    setup.folder = chain.include_folders.front();
     setup.nvrtc = chain.nvrtc.path;
     setup.builtins = chain.nvrtc_builtins;
+    setup.jail.memory_bytes = uint64_t{4} << 30;
     setup.jail.readable = chain.include_folders;
     setup.jail.readable.push_back(fs::path(chain.nvrtc.path).parent_path().string());
     try {
@@ -62,14 +70,20 @@ std::string adapter_path() { return (home_folder() / "python" / "triton_adapter.
 std::string triton_setup(const TritonPython& python, const fs::path& folder) {
     WorkerSetup setup;
     setup.program = {python.interpreter, "-B", adapter_path()};
+    setup.folder = folder.string();
     setup.jail.executable = true;
-    setup.jail.readable = {"/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/dev/urandom", "/opt"};
+    setup.jail.readable = {"/usr",         "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives",
+                           "/dev/urandom", "/opt"};
     setup.jail.readable.insert(setup.jail.readable.end(), python.folders.begin(), python.folders.end());
     setup.jail.readable.push_back(fs::path(adapter_path()).parent_path().string());
     setup.jail.writable = {folder.string(), "/dev/null"};
-    setup.environment = {{"HOME", folder.string()},      {"TMPDIR", folder.string()}, {"TRITON_HOME", folder.string()},
-                         {"TRITON_CACHE_DIR", folder.string() + "/cache"}, {"LC_ALL", "C.UTF-8"}};
-    for (const char* name : {"PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"})
+    setup.environment = {{"HOME", folder.string()},
+                         {"TMPDIR", folder.string()},
+                         {"TRITON_HOME", folder.string()},
+                         {"TRITON_CACHE_DIR", folder.string() + "/cache"},
+                         {"LC_ALL", "C.UTF-8"}};
+    for (const char* name :
+         {"PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"})
         if (const char* value = std::getenv(name)) setup.environment[name] = value;
     for (const char* name : {"TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"})
         if (const char* value = std::getenv(name); value != nullptr && *value != '\0') {
@@ -83,7 +97,8 @@ class PooledBuilder final : public Builder {
  public:
     explicit PooledBuilder(const BuilderOptions& options)
         : workers_(options.workers > 0 ? options.workers : std::max(1u, std::thread::hardware_concurrency())),
-          command_(options.worker_command.empty() ? std::vector<std::string>{this_program(), "compile-worker"} : options.worker_command),
+          command_(options.worker_command.empty() ? std::vector<std::string>{this_program(), "compile-worker"}
+                                                  : options.worker_command),
           cache_(options.cache_folder.empty() ? cache_folder() / "builds" : fs::path(options.cache_folder)) {}
 
     BuildResult build(const BuildRequest& request) override {
@@ -123,9 +138,12 @@ class PooledBuilder final : public Builder {
  private:
     BuildResult compile(const BuildRequest& request) {
         switch (request.language) {
-            case Language::cuda: return compile_cuda(request, toolchain(), cuda_pool());
-            case Language::triton: return compile_triton(request, triton_pool());
-            case Language::ptx: return compile_ptx(request, toolchain());
+            case Language::cuda:
+                return compile_cuda(request, toolchain(), cuda_pool());
+            case Language::triton:
+                return compile_triton(request, triton_pool());
+            case Language::ptx:
+                return compile_ptx(request, toolchain());
         }
         throw Error("unknown language");
     }
@@ -137,26 +155,34 @@ class PooledBuilder final : public Builder {
             require_cuda(chain);
             return fingerprint(chain.nvrtc.path) + fingerprint(chain.headers.path + "/cuda.h");
         }
-        if (request.language == Language::ptx) return chain.ptxas.state == Tool::State::ok ? fingerprint(chain.ptxas.path) : "";
+        if (request.language == Language::ptx)
+            return chain.ptxas.state == Tool::State::ok ? fingerprint(chain.ptxas.path) : "";
         const TritonPython* python = triton_python();
         if (python == nullptr)
-            throw Error("no Python that can import triton was found: run ./setup, or install triton for python3 with pip");
+            throw Error(
+                "no Python that can import triton was found: run ./setup, or install triton for python3 with pip");
         const char* ptxas = std::getenv("TRITON_PTXAS_PATH");
-        return python->version + fingerprint(python->interpreter) + fingerprint(adapter_path()) + (ptxas == nullptr ? "" : fingerprint(ptxas));
+        return python->version + fingerprint(python->interpreter) + fingerprint(adapter_path()) +
+               (ptxas == nullptr ? "" : fingerprint(ptxas));
     }
 
     WorkerPool& cuda_pool() {
         std::call_once(cuda_once_, [this] {
-            cuda_ = std::make_unique<WorkerPool>(WorkerPool::Options{
-                .command = command_, .setup = [] { return cuda_setup(toolchain()); }, .name = "the CUDA compiler", .size = workers_});
+            cuda_ = std::make_unique<WorkerPool>(WorkerPool::Options{.command = command_,
+                                                                     .setup = [] { return cuda_setup(toolchain()); },
+                                                                     .name = "the CUDA compiler",
+                                                                     .size = workers_});
         });
         return *cuda_;
     }
 
     WorkerPool& triton_pool() {
         std::call_once(triton_once_, [this] {
-            triton_ = std::make_unique<WorkerPool>(WorkerPool::Options{
-                .command = command_, .setup = [this] { return triton_setup(*triton_python(), new_folder()); }, .name = "Triton", .size = workers_});
+            triton_ = std::make_unique<WorkerPool>(
+                WorkerPool::Options{.command = command_,
+                                    .setup = [this] { return triton_setup(*triton_python(), new_folder()); },
+                                    .name = "Triton",
+                                    .size = workers_});
         });
         return *triton_;
     }
@@ -179,6 +205,8 @@ class PooledBuilder final : public Builder {
 
 }  // namespace
 
-std::unique_ptr<Builder> make_builder(const BuilderOptions& options) { return std::make_unique<PooledBuilder>(options); }
+std::unique_ptr<Builder> make_builder(const BuilderOptions& options) {
+    return std::make_unique<PooledBuilder>(options);
+}
 
 }  // namespace recuda

@@ -1,7 +1,7 @@
 // From source text to binaries for one target: NVRTC for CUDA C++, the Python adapter for Triton, ptxas for PTX.
 //
-// Compilers run in disposable worker processes (`cuda-rlm compile-worker`), so one that hangs or crashes is the outcome of
-// that source alone. Results are cached on disk by source, options, target and compiler version.
+// Compilers run in disposable worker processes (`cuda-rlm compile-worker`), so one that hangs or crashes is the outcome
+// of that source alone. Results are cached on disk by source, options, target and compiler version.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct Toolchain;
 struct TritonKernel {
     std::string function;
     struct Argument {
-        std::string name;     // parameter of the Python function; "" for a positional one, taken in order
-        std::string type;     // "*bf16", "*i32", "fp32", "i32" …; "constexpr" for constants
-        std::string constant; // Python literal when type is constexpr
+        std::string name;      // parameter of the Python function; "" for a positional one, taken in order
+        std::string type;      // "*bf16", "*i32", "fp32", "i32" …; "constexpr" for constants
+        std::string constant;  // Python literal when type is constexpr
         bool divisible_by_16 = false;
         bool operator==(const Argument&) const = default;
     };
@@ -42,7 +42,7 @@ struct BuildRequest {
     std::vector<std::string> uses;               // "cutlass": further include folders
     std::vector<TritonKernel> kernels;           // Triton: one binary each, in this order
     bool candidate = true;  // false: what a user runs as it stands, or a reference of ours; nothing is `refused` then
-    bool cubin = true;   // false: PTX alone (the virtual GPU needs no more); resources are then unknown
+    bool cubin = true;      // false: PTX alone (the virtual GPU needs no more); resources are then unknown
     double deadline_s = 30;
 };
 
@@ -52,7 +52,7 @@ struct BuildResult {
     std::string log;                     // bounded
     double seconds = 0;
     bool cached = false;
-    bool lasting = true;                 // false: the compiler was stopped or died, so another try may end otherwise
+    bool lasting = true;  // false: the compiler was stopped or died, so another try may end otherwise
 };
 
 class Builder {
@@ -68,15 +68,15 @@ class Builder {
 };
 
 struct BuilderOptions {
-    unsigned workers = 0;       // 0: one a core
-    std::string cache_folder;   // "": <cache>/builds
+    unsigned workers = 0;                     // 0: one a core
+    std::string cache_folder;                 // "": <cache>/builds
     std::vector<std::string> worker_command;  // empty: this program with "compile-worker"
 };
 
 std::unique_ptr<Builder> make_builder(const BuilderOptions& options = {});
 
-/// What `cuda-rlm compile-worker` does: compiles one request after another from stdin until the pipe closes (build/messages.h
-/// has the protocol). Returns the exit status.
+/// What `cuda-rlm compile-worker` does: compiles one request after another from stdin until the pipe closes
+/// (build/messages.h has the protocol). Returns the exit status.
 int serve_compile_worker();
 
 }  // namespace recuda

@@ -41,7 +41,9 @@ class BuilderTest : public testing::Test {
     BuilderTest() { builder_ = make("compile-worker"); }
 
     std::unique_ptr<Builder> make(const char* worker, unsigned workers = 1) const {
-        return make_builder({.workers = workers, .cache_folder = (folder_.path() / "builds").string(), .worker_command = {this_program(), worker}});
+        return make_builder({.workers = workers,
+                             .cache_folder = (folder_.path() / "builds").string(),
+                             .worker_command = {this_program(), worker}});
     }
     void SetUp() override {
         if (toolchain().nvrtc.state != Tool::State::ok) GTEST_SKIP() << "there is no NVRTC here: run ./setup";
@@ -100,7 +102,8 @@ TEST_F(BuilderTest, RejectsTargetsThatThereAreNot) {
 }
 
 TEST_F(BuilderTest, SaysInTheUsersLinesWhatIsWrong) {
-    const BuildResult result = build(cuda_request("//! task x\n\nextern \"C\" __global__ void k(float* p) { *p = exq(*p); }"));
+    const BuildResult result =
+        build(cuda_request("//! task x\n\nextern \"C\" __global__ void k(float* p) { *p = exq(*p); }"));
     EXPECT_EQ(result.outcome, Outcome::build_failed);
     EXPECT_NE(result.log.find("kernel.cu(3): error: identifier \"exq\" is undefined"), std::string::npos) << result.log;
 }
@@ -125,11 +128,16 @@ TEST_F(BuilderTest, RefusesWhatCandidatesMayNotDo) {
         {"int g = 3;\n" + kernel, "kernel.cu:1: a host variable"},
         {"#include <vector>\n" + kernel, "kernel.cu:1: a file outside CUDA's headers"},
         {"#include \"/etc/passwd\"\n" + kernel, "kernel.cu:1: #include of '/etc/passwd'"},
-        {"__global__ void a(int* p) {}\nextern \"C\" __global__ void k(int* p) { a<<<1, 1>>>(p); }", "kernel.cu:2: a launch from the device"},
-        {"#include <cuda_device_runtime_api.h>\n__global__ void a(int* p) {}\nextern \"C\" __global__ void k(int* p) { a<<<1, 1>>>(p); }", "a launch from the device"},
-        {"#define SPACE __device__\nSPACE int g;\nextern \"C\" __global__ void k(int* p) { *p = g++; }", "writes to 'g'"},
+        {"__global__ void a(int* p) {}\nextern \"C\" __global__ void k(int* p) { a<<<1, 1>>>(p); }",
+         "kernel.cu:2: a launch from the device"},
+        {"#include <cuda_device_runtime_api.h>\n__global__ void a(int* p) {}\nextern \"C\" __global__ void k(int* p) { "
+         "a<<<1, 1>>>(p); }",
+         "a launch from the device"},
+        {"#define SPACE __device__\nSPACE int g;\nextern \"C\" __global__ void k(int* p) { *p = g++; }",
+         "writes to 'g'"},
         {"__managed__ int g;\nextern \"C\" __global__ void k(int* p) { *p = g++; }", "kernel.cu:1: a variable"},
-        {"extern \"C\" __global__ void k(int* p) { asm volatile(\".global .u32 zz;\\n st.global.u32 [zz], 1;\"); }", "inline assembly declares"},
+        {"extern \"C\" __global__ void k(int* p) { asm volatile(\".global .u32 zz;\\n st.global.u32 [zz], 1;\"); }",
+         "inline assembly declares"},
     };
     for (const auto& c : cases) {
         const BuildResult result = build(cuda_request(c.source));
@@ -145,7 +153,8 @@ TEST_F(BuilderTest, AcceptsTablesAndTexts) {
         "__constant__ float t[4] = {1, 2, 3, 4};\nextern \"C\" __global__ void k(int* p, float* q) { *q = t[*p]; }",
         "extern \"C\" __global__ void k(int* p) { printf(\"%s %d\\n\", \"text\", *p); }",
         "extern \"C\" __global__ void k(int* p) { static const int t[4] = {1, 2, 3, 4}; *p = t[*p]; }",
-        "template <int N> struct T { static constexpr int v[4] = {N, 2, 3, 4}; };\nextern \"C\" __global__ void k(int* p) { *p = T<3>::v[*p & 3]; }",
+        "template <int N> struct T { static constexpr int v[4] = {N, 2, 3, 4}; };\nextern \"C\" __global__ void k(int* "
+        "p) { *p = T<3>::v[*p & 3]; }",
         "__host__ __device__ int f(int x) { return x; }\nextern \"C\" __global__ void k(int* p) { *p = f(*p); }",
     };
     for (const char* source : cases) {
@@ -163,11 +172,35 @@ TEST_F(BuilderTest, RunsAsItStandsWhatIsNoCandidate) {
     EXPECT_EQ(build(request).outcome, Outcome::build_failed);
 }
 
-/// The jail, not the screening, stops a path that no scan of the text sees; a request that is no candidate is not screened.
+TEST_F(BuilderTest, FindsNoHeaderBesideTheUser) {
+    const std::string near = (folder_.path() / "near.h").string();
+    std::ofstream(near) << "#define SECRET 1\n";
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(folder_.path());
+    const auto builder = make("compile-worker");
+    const BuildResult result =
+        builder->build(cuda_request("#include \"near.h\"\nextern \"C\" __global__ void k(int* p) { *p = SECRET; }"));
+    std::filesystem::current_path(before);
+    EXPECT_EQ(result.outcome, Outcome::refused) << result.log;
+}
+
+TEST_F(BuilderTest, FindsHeadersOfCudaFromEachOther) {
+    for (const char* header : {"mma.h", "cooperative_groups.h"}) {
+        BuildRequest request =
+            cuda_request("#include <" + std::string(header) + ">\nextern \"C\" __global__ void k(int* p) { *p = 1; }");
+        request.cubin = false;
+        const BuildResult result = build(request);
+        EXPECT_EQ(result.outcome, Outcome::correct) << header << "\n" << result.log;
+    }
+}
+
+/// The jail, not the screening, stops a path that no scan of the text sees; a request that is no candidate is not
+/// screened.
 TEST_F(BuilderTest, JailHidesFilesThatAreNotCudas) {
     const std::string secret = (folder_.path() / "secret.h").string();
     std::ofstream(secret) << "#define SECRET 1\n";
-    BuildRequest request = cuda_request("#include \"" + secret + "\"\nextern \"C\" __global__ void k(int* p) { *p = SECRET; }");
+    BuildRequest request =
+        cuda_request("#include \"" + secret + "\"\nextern \"C\" __global__ void k(int* p) { *p = SECRET; }");
     request.candidate = false;
     const BuildResult result = build(request);
     EXPECT_EQ(result.outcome, Outcome::build_failed);
@@ -175,7 +208,8 @@ TEST_F(BuilderTest, JailHidesFilesThatAreNotCudas) {
 }
 
 TEST_F(BuilderTest, LetsPtxasLookAtInlineAssembly) {
-    BuildRequest request = cuda_request("extern \"C\" __global__ void k(int* p) { asm volatile(\"frobnicate.u32;\"); }");
+    BuildRequest request =
+        cuda_request("extern \"C\" __global__ void k(int* p) { asm volatile(\"frobnicate.u32;\"); }");
     request.cubin = false;
     const BuildResult result = build(request);
     EXPECT_EQ(result.outcome, Outcome::build_failed);
@@ -197,14 +231,17 @@ TEST_F(BuilderTest, StopsAtTheDeadline) {
 
 TEST_F(BuilderTest, BuildsManyInOrder) {
     std::vector<BuildRequest> requests;
-    for (int i = 0; i < 12; ++i) requests.push_back(cuda_request("extern \"C\" __global__ void k" + std::to_string(i) + "(int* p) { *p = 1; }"));
+    for (int i = 0; i < 12; ++i)
+        requests.push_back(cuda_request("extern \"C\" __global__ void k" + std::to_string(i) + "(int* p) { *p = 1; }"));
     const std::vector<BuildResult> results = make("compile-worker", 2)->build(requests);
     ASSERT_EQ(results.size(), requests.size());
-    for (size_t i = 0; i < results.size(); ++i) EXPECT_NE(results[i].binaries.at(0).find("k" + std::to_string(i)), nullptr);
+    for (size_t i = 0; i < results.size(); ++i)
+        EXPECT_NE(results[i].binaries.at(0).find("k" + std::to_string(i)), nullptr);
 }
 
 TEST_F(BuilderTest, RemembersBuildsAndDiagnostics) {
-    for (const char* source : {"extern \"C\" __global__ void k(int* p) { *p = 1; }", "extern \"C\" __global__ void k(int* p) { *p = q; }"}) {
+    for (const char* source :
+         {"extern \"C\" __global__ void k(int* p) { *p = 1; }", "extern \"C\" __global__ void k(int* p) { *p = q; }"}) {
         const BuildResult first = build(cuda_request(source)), again = make("bad-worker")->build(cuda_request(source));
         EXPECT_FALSE(first.cached);
         EXPECT_TRUE(again.cached);
@@ -239,7 +276,8 @@ TEST_F(BuilderTest, ReplacesWorkersThatHangCrashOrRetire) {
 }
 
 TEST_F(BuilderTest, WorkerThatCannotStartIsAnError) {
-    const auto builder = make_builder({.workers = 1, .cache_folder = (folder_.path() / "x").string(), .worker_command = {"/bin/false"}});
+    const auto builder =
+        make_builder({.workers = 1, .cache_folder = (folder_.path() / "x").string(), .worker_command = {"/bin/false"}});
     EXPECT_THROW(builder->build(cuda_request("a")), Error);
 }
 
@@ -264,7 +302,8 @@ TEST_F(BuilderTest, PtxasFindsWrongInstructions) {
     request.language = Language::ptx;
     request.file = "k.ptx";
     request.target = "sm_90";
-    request.source = ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p) {\n frobnicate;\n ret;\n}\n";
+    request.source =
+        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p) {\n frobnicate;\n ret;\n}\n";
     const BuildResult result = build(request);
     EXPECT_EQ(result.outcome, Outcome::build_failed);
     EXPECT_NE(result.log.find("k.ptx, line 5"), std::string::npos) << result.log;
@@ -274,14 +313,18 @@ TEST(BuildCache, SurvivesDamage) {
     const TemporaryFolder folder;
     const BuildCache cache(folder.path());
     BuildResult result;
-    result.binaries.push_back({.target = "sm_90", .ptx = "p", .cubin = std::string("\0\xff", 2), .file = "k.cu", .entries = {}, .log = "l"});
+    result.binaries.push_back(
+        {.target = "sm_90", .ptx = "p", .cubin = std::string("\0\xff", 2), .file = "k.cu", .entries = {}, .log = "l"});
     const std::string key = build_key(cuda_request("a"), "compiler 1");
     EXPECT_FALSE(cache.find(key));
     cache.keep(key, result);
     ASSERT_TRUE(cache.find(key));
     EXPECT_EQ(cache.find(key)->binaries[0].cubin, result.binaries[0].cubin);
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path()))
-        if (entry.is_regular_file()) std::fstream(entry.path(), std::ios::in | std::ios::out | std::ios::ate | std::ios::binary).seekp(-2, std::ios::end) << "x";
+        if (entry.is_regular_file())
+            std::fstream(entry.path(), std::ios::in | std::ios::out | std::ios::ate | std::ios::binary)
+                    .seekp(-2, std::ios::end)
+                << "x";
     EXPECT_FALSE(cache.find(key));
     cache.keep(key, result);
     EXPECT_TRUE(cache.find(key));

@@ -24,14 +24,17 @@ constexpr uint64_t kFileLimitBytes = uint64_t{1} << 30;
 
 }  // namespace
 
-std::filesystem::path BuildCache::file_of(const std::string& key) const { return folder_ / key.substr(0, 2) / key.substr(2); }
+std::filesystem::path BuildCache::file_of(const std::string& key) const {
+    return folder_ / key.substr(0, 2) / key.substr(2);
+}
 
 std::optional<BuildResult> BuildCache::find(const std::string& key) const {
     try {
         std::error_code ignored;
         if (!std::filesystem::exists(file_of(key), ignored)) return std::nullopt;
         const std::string text = read_file(file_of(key), kFileLimitBytes);
-        const std::string_view body = std::string_view(text).substr(std::min(text.size(), kHead.size() + kDigestSize + 1));
+        const std::string_view body =
+            std::string_view(text).substr(std::min(text.size(), kHead.size() + kDigestSize + 1));
         if (!text.starts_with(kHead) || text.compare(kHead.size(), kDigestSize, sha256(body)) != 0) return std::nullopt;
         BuildResult result = unpacked_result(body);
         result.cached = true;
@@ -59,8 +62,12 @@ std::string build_key(const BuildRequest& request, const std::string& compiler) 
         for (const auto& a : kernel.arguments) arguments.push_back({a.name, a.type, a.constant, a.divisible_by_16});
         kernels.push_back({kernel.function, arguments, kernel.num_warps, kernel.num_stages, kernel.num_ctas});
     }
-    const nlohmann::json all = {kMeaning,       static_cast<int>(request.language), request.source,    request.file, request.target,
-                                request.defines, request.uses, kernels, request.candidate, request.cubin, compiler};
+    const nlohmann::json all = {kMeaning,          static_cast<int>(request.language),
+                                request.source,    request.file,
+                                request.target,    request.defines,
+                                request.uses,      kernels,
+                                request.candidate, request.cubin,
+                                compiler};
     std::string bytes;
     nlohmann::json::to_cbor(all, bytes);
     return sha256(bytes);

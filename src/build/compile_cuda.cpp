@@ -24,7 +24,8 @@ bool has_assembly(std::string_view source) {
     return false;
 }
 
-WorkerPool::Reply ask(const BuildRequest& request, const Toolchain& chain, WorkerPool& pool, Architecture architecture) {
+WorkerPool::Reply ask(const BuildRequest& request, const Toolchain& chain, WorkerPool& pool,
+                      Architecture architecture) {
     const CudaJob job{.source = request.source,
                       .file = request.file,
                       .options = nvrtc_options(request, chain, architecture),
@@ -33,7 +34,8 @@ WorkerPool::Reply ask(const BuildRequest& request, const Toolchain& chain, Worke
 }
 
 /// The compiler said no: was it because of what candidates may not do? Where ptxas failed, the PTX is asked as well.
-BuildResult rejected(const BuildRequest& request, const Toolchain& chain, WorkerPool& pool, const std::string& log, Architecture tried) {
+BuildResult rejected(const BuildRequest& request, const Toolchain& chain, WorkerPool& pool, const std::string& log,
+                     Architecture tried) {
     if (!request.candidate) return failed_build(log);
     if (const std::string why = screen_diagnostics(log, request.file); !why.empty()) return refused_build(why, log);
     if (tried == Architecture::compute) return failed_build(log);
@@ -49,7 +51,8 @@ BuildResult accepted(const BuildRequest& request, Nvrtc::Compilation compilation
         if (const std::string why = screen_ptx(compilation.ptx); !why.empty())
             return refused_build(fmt::format("{}: {}", request.file, why));
     PtxEntries module = read_ptx_entries(compilation.ptx);
-    if (!module.problem.empty()) return failed_build(fmt::format("{}: the compiler's PTX cannot be read: {}", request.file, module.problem));
+    if (!module.problem.empty())
+        return failed_build(fmt::format("{}: the compiler's PTX cannot be read: {}", request.file, module.problem));
     read_resources(compilation.log, module.entries);
     const std::string log = bounded(valid_utf8(without_resources(compilation.log)), kBuildLogLimitBytes);
     BuildResult result;
@@ -67,21 +70,24 @@ BuildResult accepted(const BuildRequest& request, Nvrtc::Compilation compilation
 
 std::vector<std::string> nvrtc_options(const BuildRequest& request, const Toolchain& chain, Architecture architecture) {
     const bool real = architecture == Architecture::real;
-    std::vector<std::string> options = {
-        fmt::format("--gpu-architecture={}{}", real ? "sm_" : "compute_", request.target.substr(std::string_view("sm_").size())),
-        "--std=c++17", "--generate-line-info", "--no-source-include"};
+    std::vector<std::string> options = {fmt::format("--gpu-architecture={}{}", real ? "sm_" : "compute_",
+                                                    request.target.substr(std::string_view("sm_").size())),
+                                        "--std=c++17", "--generate-line-info"};
     if (real) options.push_back("--ptxas-options=-v");
     for (const std::string& use : request.uses)
         for (const std::string& folder : use_folders(use)) options.push_back("--include-path=" + folder);
     for (const std::string& folder : chain.include_folders) options.push_back("--include-path=" + folder);
-    for (const auto& [name, value] : request.defines) options.push_back(fmt::format("--define-macro={}={}", name, value));
+    for (const auto& [name, value] : request.defines)
+        options.push_back(fmt::format("--define-macro={}={}", name, value));
     return options;
 }
 
 BuildResult compile_cuda(const BuildRequest& request, const Toolchain& chain, WorkerPool& pool) {
     if (request.candidate)
-        if (const std::string why = screen_source(request.source, request.file); !why.empty()) return refused_build(why);
-    const Architecture architecture = request.cubin || has_assembly(request.source) ? Architecture::real : Architecture::compute;
+        if (const std::string why = screen_source(request.source, request.file); !why.empty())
+            return refused_build(why);
+    const Architecture architecture =
+        request.cubin || has_assembly(request.source) ? Architecture::real : Architecture::compute;
     const WorkerPool::Reply reply = ask(request, chain, pool, architecture);
     if (reply.end != WorkerPool::Reply::End::answered) return unanswered_build(reply, request.deadline_s);
     Nvrtc::Compilation compilation = unpacked_compilation(reply.answer);

@@ -14,7 +14,8 @@ namespace {
 
 /// What ptxas says carries the path of the file that we made for it; readers know the text by its own name.
 std::string with_name(std::string log, const std::string& path, const std::string& name) {
-    for (size_t at = log.find(path); at != std::string::npos; at = log.find(path, at + name.size())) log.replace(at, path.size(), name);
+    for (size_t at = log.find(path); at != std::string::npos; at = log.find(path, at + name.size()))
+        log.replace(at, path.size(), name);
     return log;
 }
 
@@ -27,19 +28,27 @@ BuildResult compile_ptx(const BuildRequest& request, const Toolchain& chain) {
     PtxEntries module = read_ptx_entries(request.source);
     if (!module.problem.empty()) return failed_build(fmt::format("{}: {}", request.file, module.problem));
     if (request.candidate)
-        if (const std::string why = screen_ptx(request.source); !why.empty()) return refused_build(fmt::format("{}: {}", request.file, why));
+        if (const std::string why = screen_ptx(request.source); !why.empty())
+            return refused_build(fmt::format("{}: {}", request.file, why));
     BuildResult result;
-    Binary binary{.target = request.target, .ptx = request.source, .cubin = {}, .file = request.file, .entries = std::move(module.entries), .log = {}};
+    Binary binary{.target = request.target,
+                  .ptx = request.source,
+                  .cubin = {},
+                  .file = request.file,
+                  .entries = std::move(module.entries),
+                  .log = {}};
     if (chain.ptxas.state == Tool::State::ok) {
         const TemporaryFolder folder;
-        const std::string input = (folder.path() / "kernel.ptx").string(), output = (folder.path() / "kernel.cubin").string();
+        const std::string input = (folder.path() / "kernel.ptx").string(),
+                          output = (folder.path() / "kernel.cubin").string();
         write_atomically(input, request.source);
-        const ProcessResult assembled = run_process(
-            {chain.ptxas.path, "--gpu-name=" + request.target, "-v", "-lineinfo", input, "-o", output},
-            {.input = {}, .deadline_s = request.deadline_s, .environment = {}, .folder = {}});
+        const ProcessResult assembled =
+            run_process({chain.ptxas.path, "--gpu-name=" + request.target, "-v", "-lineinfo", input, "-o", output},
+                        {.input = {}, .deadline_s = request.deadline_s, .environment = {}, .folder = {}});
         const std::string log = with_name(assembled.err + assembled.out, input, request.file);
         if (assembled.timed_out)
-            return unanswered_build({.end = WorkerPool::Reply::End::stopped, .answer = {}, .ending = {}}, request.deadline_s);
+            return unanswered_build({.end = WorkerPool::Reply::End::stopped, .answer = {}, .ending = {}},
+                                    request.deadline_s);
         if (assembled.status != 0 && !is_too_new(log)) return failed_build(log);
         if (assembled.status == 0) {
             binary.cubin = read_file(output);

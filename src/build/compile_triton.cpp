@@ -15,8 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The adapter's answer is JSON, a zero byte, and the cubins one after another. A candidate's Python ran in the process that
-/// wrote it, so everything in it is checked.
+/// The adapter's answer is JSON, a zero byte, and the cubins one after another. A candidate's Python ran in the process
+/// that wrote it, so everything in it is checked.
 struct Answer {
     Json json;
     std::string_view cubins;
@@ -32,10 +32,13 @@ std::string request_text(const BuildRequest& request) {
     for (const TritonKernel& kernel : request.kernels) {
         Json arguments = Json::array();
         for (const auto& a : kernel.arguments)
-            arguments.push_back({{"name", a.name}, {"type", a.type}, {"constant", a.constant}, {"divisible_by_16", a.divisible_by_16}});
-        kernels.push_back({{"function", kernel.function},
-                           {"arguments", arguments},
-                           {"options", {{"num_warps", kernel.num_warps}, {"num_stages", kernel.num_stages}, {"num_ctas", kernel.num_ctas}}}});
+            arguments.push_back(
+                {{"name", a.name}, {"type", a.type}, {"constant", a.constant}, {"divisible_by_16", a.divisible_by_16}});
+        kernels.push_back(
+            {{"function", kernel.function},
+             {"arguments", arguments},
+             {"options",
+              {{"num_warps", kernel.num_warps}, {"num_stages", kernel.num_stages}, {"num_ctas", kernel.num_ctas}}}});
     }
     return Json{{"source", valid_utf8(request.source)},
                 {"file", valid_utf8(request.file)},
@@ -53,30 +56,39 @@ std::string_view number_of(std::string_view target) {
 }
 
 uint32_t runtime_arguments(const TritonKernel& kernel) {
-    return static_cast<uint32_t>(std::ranges::count_if(kernel.arguments, [](const auto& a) { return a.type != "constexpr"; }));
+    return static_cast<uint32_t>(
+        std::ranges::count_if(kernel.arguments, [](const auto& a) { return a.type != "constexpr"; }));
 }
 
 /// Why a kernel that Triton compiled cannot be launched by us, or "".
-std::string problem_of(const BuildRequest& request, const TritonKernel& kernel, const PtxEntries& module, const Json& made) {
-    if (!module.problem.empty()) return fmt::format("Triton's PTX of {} cannot be read: {}", kernel.function, module.problem);
+std::string problem_of(const BuildRequest& request, const TritonKernel& kernel, const PtxEntries& module,
+                       const Json& made) {
+    if (!module.problem.empty())
+        return fmt::format("Triton's PTX of {} cannot be read: {}", kernel.function, module.problem);
     if (number_of(module.target) != number_of(request.target))
         return fmt::format("Triton compiled {} for {}, not for {}", kernel.function, module.target, request.target);
-    if (module.entries.size() != 1) return fmt::format("Triton's PTX of {} has {} entries instead of one", kernel.function, module.entries.size());
-    if (module.entries[0].parameters.size() < runtime_arguments(kernel)) return fmt::format("Triton's entry of {} takes too few parameters", kernel.function);
+    if (module.entries.size() != 1)
+        return fmt::format("Triton's PTX of {} has {} entries instead of one", kernel.function, module.entries.size());
+    if (module.entries[0].parameters.size() < runtime_arguments(kernel))
+        return fmt::format("Triton's entry of {} takes too few parameters", kernel.function);
     for (const char* scratch : {"global_scratch_size", "profile_scratch_size"})
         if (made.at(scratch).get<uint64_t>() != 0)
-            return fmt::format("{} needs {} bytes of Triton's global scratch memory a program, which a launch plan cannot give: ask for "
-                               "memory with `scratch` instead",
-                               kernel.function, made.at(scratch).get<uint64_t>());
+            return fmt::format(
+                "{} needs {} bytes of Triton's global scratch memory a program, which a launch plan cannot give: ask "
+                "for "
+                "memory with `scratch` instead",
+                kernel.function, made.at(scratch).get<uint64_t>());
     return "";
 }
 
-Binary binary_of(const BuildRequest& request, const TritonKernel& kernel, PtxEntries module, const Json& made, std::string_view& cubins) {
+Binary binary_of(const BuildRequest& request, const TritonKernel& kernel, PtxEntries module, const Json& made,
+                 std::string_view& cubins) {
     Entry& entry = module.entries[0];
     read_resources(made.at("ptxas_log").get<std::string>(), module.entries);
     entry.dynamic_shared_bytes = made.at("shared");
     entry.hidden_parameters = static_cast<uint32_t>(entry.parameters.size()) - runtime_arguments(kernel);
-    if (kernel.num_ctas > 1 && entry.cluster == Dim3{0, 0, 0}) entry.cluster = {static_cast<uint32_t>(kernel.num_ctas), 1, 1};
+    if (kernel.num_ctas > 1 && entry.cluster == Dim3{0, 0, 0})
+        entry.cluster = {static_cast<uint32_t>(kernel.num_ctas), 1, 1};
     const size_t size = std::min(made.at("cubin_bytes").get<size_t>(), cubins.size());
     Binary binary{.target = request.target,
                   .ptx = made.at("ptx"),
@@ -99,7 +111,8 @@ BuildResult checked(const BuildRequest& request, Answer answer) {
         const Json& made = answer.json.at("kernels").at(i);
         const std::string ptx = made.at("ptx");
         if (request.candidate)
-            if (const std::string why = screen_ptx(ptx); !why.empty()) return refused_build(fmt::format("{}: {}", request.file, why));
+            if (const std::string why = screen_ptx(ptx); !why.empty())
+                return refused_build(fmt::format("{}: {}", request.file, why));
         PtxEntries module = read_ptx_entries(ptx);
         if (const std::string why = problem_of(request, request.kernels[i], module, made); !why.empty())
             return failed_build(fmt::format("{}: {}", request.file, why));

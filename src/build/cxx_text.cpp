@@ -42,7 +42,8 @@ class Tokenizer {
 
  private:
     void advance(size_t count) {
-        line_ += static_cast<uint32_t>(std::count(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(count), '\n'));
+        line_ +=
+            static_cast<uint32_t>(std::count(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(count), '\n'));
         rest_.remove_prefix(count);
     }
 
@@ -89,8 +90,9 @@ class Tokenizer {
     size_t word_length() const {
         const bool number = std::isdigit(static_cast<unsigned char>(rest_[0]));
         size_t size = 1;
-        while (size < rest_.size() && (is_word_character(rest_[size]) || (number && rest_[size] == '\'' && size + 1 < rest_.size() &&
-                                                                          is_word_character(rest_[size + 1]))))
+        while (size < rest_.size() &&
+               (is_word_character(rest_[size]) ||
+                (number && rest_[size] == '\'' && size + 1 < rest_.size() && is_word_character(rest_[size + 1]))))
             ++size;
         return size;
     }

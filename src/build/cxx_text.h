@@ -10,7 +10,8 @@ namespace recuda {
 
 struct CxxToken {
     enum class Kind { word, string, punctuation, directive } kind;
-    std::string text;   // a string with its quotes; a directive from behind its '#' to the end of its line, continuations joined, comments gone
+    std::string text;   // a string with its quotes; a directive from behind its '#' to the end of its line,
+                        // continuations joined, comments gone
     uint32_t line = 0;  // from 1
     bool is(std::string_view other) const { return text == other; }
 };

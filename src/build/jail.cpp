@@ -21,8 +21,8 @@
 namespace recuda {
 namespace {
 
-// Landlock's interface (Documentation/userspace-api/landlock.rst), written out because the headers of a build machine may
-// be older than the kernel that runs the program.
+// Landlock's interface (Documentation/userspace-api/landlock.rst), written out because the headers of a build machine
+// may be older than the kernel that runs the program.
 constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
 constexpr uint32_t kAskVersion = 1;
 constexpr int kPathBeneath = 1;
@@ -40,9 +40,9 @@ enum FileAccess : uint64_t {
     kWriteFile = 1 << 1,
     kReadFile = 1 << 2,
     kReadFolder = 1 << 3,
-    kChangeFolder = 0x1ff0,  // remove and make whatever there is
-    kRefer = 1 << 13,        // ABI 2
-    kTruncate = 1 << 14,     // ABI 3
+    kChangeFolder = 0x1ff0,    // remove and make whatever there is
+    kRefer = 1 << 13,          // ABI 2
+    kTruncate = 1 << 14,       // ABI 3
     kDeviceControl = 1 << 15,  // ABI 5
 };
 constexpr uint64_t kFileOnly = kExecute | kWriteFile | kReadFile | kTruncate | kDeviceControl;
@@ -60,7 +60,8 @@ uint64_t file_rights(int abi) {
 class Ruleset {
  public:
     explicit Ruleset(int abi) : rights_(file_rights(abi)) {
-        RulesetAttributes attributes{.file_access = rights_, .net_access = abi >= 4 ? kTcp : 0, .scoped = abi >= 6 ? kOutsideWorld : 0};
+        RulesetAttributes attributes{
+            .file_access = rights_, .net_access = abi >= 4 ? kTcp : 0, .scoped = abi >= 6 ? kOutsideWorld : 0};
         const size_t size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
         descriptor_ = static_cast<int>(::syscall(kCreateRuleset, &attributes, size, 0));
         if (descriptor_ < 0) throw Error("cannot make a Landlock rule set: {}", std::strerror(errno));
@@ -83,7 +84,8 @@ class Ruleset {
     }
 
     void enforce() {
-        if (::syscall(kRestrictSelf, descriptor_, 0) != 0) throw Error("cannot enter the Landlock jail: {}", std::strerror(errno));
+        if (::syscall(kRestrictSelf, descriptor_, 0) != 0)
+            throw Error("cannot enter the Landlock jail: {}", std::strerror(errno));
     }
 
  private:
@@ -114,19 +116,43 @@ constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 
 /// Calls that no compiler makes and that reach out of the process.
 constexpr int kForbidden[] = {
-    SYS_socket,  SYS_connect,    SYS_bind,           SYS_setsid,         SYS_setpgid,          SYS_ptrace,         SYS_process_vm_readv,
-    SYS_mount,   SYS_umount2,    SYS_pivot_root,     SYS_chroot,         SYS_unshare,          SYS_setns,          SYS_process_vm_writev,
-    SYS_bpf,     SYS_keyctl,     SYS_add_key,        SYS_request_key,    SYS_perf_event_open,  SYS_userfaultfd,    SYS_rt_sigqueueinfo,
-    SYS_setpriority, SYS_sched_setaffinity, 424 /* pidfd_send_signal */, 425 /* io_uring_setup */, SYS_rt_tgsigqueueinfo,
+    SYS_socket,
+    SYS_connect,
+    SYS_bind,
+    SYS_setsid,
+    SYS_setpgid,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_unshare,
+    SYS_setns,
+    SYS_process_vm_writev,
+    SYS_bpf,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+    SYS_rt_sigqueueinfo,
+    SYS_setpriority,
+    SYS_sched_setaffinity,
+    424 /* pidfd_send_signal */,
+    425 /* io_uring_setup */,
+    SYS_rt_tgsigqueueinfo,
 };
-/// Signals and limits: for the process itself alone. The signals of a program that forks are for nobody, since its number
-/// names the parent there.
+/// Signals and limits: for the process itself alone. The signals of a program that forks are for nobody, since its
+/// number names the parent there.
 constexpr int kForItself[] = {SYS_kill, SYS_tkill, SYS_tgkill, SYS_prlimit64};
 
 sock_filter load(uint32_t offset) { return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset); }
 sock_filter answer(uint32_t value) { return BPF_STMT(BPF_RET | BPF_K, value); }
 /// Skips `otherwise` instructions unless the loaded word is `value`.
-sock_filter unless_equal(uint32_t value, uint8_t otherwise) { return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, otherwise); }
+sock_filter unless_equal(uint32_t value, uint8_t otherwise) {
+    return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, otherwise);
+}
 
 std::vector<sock_filter> filter(uint32_t itself) {
     constexpr uint32_t kDenied = SECCOMP_RET_ERRNO | EPERM;
@@ -185,7 +211,8 @@ JailStrength enter_jail(const Jail& jail) {
     limit(RLIMIT_FSIZE, jail.file_bytes);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_NOFILE, 512);
-    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw Error("cannot give up privileges: {}", std::strerror(errno));
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        throw Error("cannot give up privileges: {}", std::strerror(errno));
     JailStrength strength;
     strength.landlock = enter_landlock(jail);
     strength.seccomp = enter_seccomp(jail);

@@ -1,9 +1,10 @@
 // The jail of compiler processes: what they may read and write, how much they may use, and which system calls are left.
 //
-// A candidate can name any file in an #include, and a Triton file is Python that runs while it is compiled. So the process
-// that compiles gives its rights away first: Landlock (Linux 5.13) leaves the files below some folders, and where the kernel
-// knows how also neither TCP nor signals to the outside; seccomp takes sockets, signals to others, debugging and
-// namespaces; limits bound memory, files and core dumps. Nothing of it needs root. What the kernel lacks is left out.
+// A candidate can name any file in an #include, and a Triton file is Python that runs while it is compiled. So the
+// process that compiles gives its rights away first: Landlock (Linux 5.13) leaves the files below some folders, and
+// where the kernel knows how also neither TCP nor signals to the outside; seccomp takes sockets, signals to others,
+// debugging and namespaces; limits bound memory, files and core dumps. Nothing of it needs root. What the kernel lacks
+// is left out.
 #pragma once
 
 #include <cstdint>

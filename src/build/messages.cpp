@@ -61,7 +61,7 @@ Entry entry_from(const Json& json) {
 Json binary_json(const Binary& binary) {
     Json entries = Json::array();
     for (const Entry& entry : binary.entries) entries.push_back(entry_json(entry));
-    return {{"target", binary.target}, {"ptx", binary.ptx},     {"cubin", binary.cubin},
+    return {{"target", binary.target}, {"ptx", binary.ptx},  {"cubin", binary.cubin},
             {"file", binary.file},     {"entries", entries}, {"log", binary.log}};
 }
 
@@ -82,6 +82,7 @@ std::string packed(const WorkerSetup& setup) {
     return to_bytes({{"nvrtc", setup.nvrtc},
                      {"builtins", setup.builtins},
                      {"program", setup.program},
+                     {"folder", setup.folder},
                      {"environment", setup.environment},
                      {"readable", setup.jail.readable},
                      {"writable", setup.jail.writable},
@@ -95,6 +96,7 @@ WorkerSetup unpacked_setup(std::string_view bytes) {
         return WorkerSetup{.nvrtc = json.at("nvrtc"),
                            .builtins = json.at("builtins"),
                            .program = json.at("program"),
+                           .folder = json.at("folder"),
                            .environment = json.at("environment"),
                            .jail = {.readable = json.at("readable"),
                                     .writable = json.at("writable"),
@@ -110,13 +112,18 @@ std::string packed(const CudaJob& job) {
 
 CudaJob unpacked_job(std::string_view bytes) {
     return from_bytes(bytes, "compile job", [](const Json& json) {
-        return CudaJob{
-            .source = json.at("source"), .file = json.at("file"), .options = json.at("options"), .cpu_s = json.at("cpu_s")};
+        return CudaJob{.source = json.at("source"),
+                       .file = json.at("file"),
+                       .options = json.at("options"),
+                       .cpu_s = json.at("cpu_s")};
     });
 }
 
 std::string packed(const Nvrtc::Compilation& answer) {
-    return to_bytes({{"status", static_cast<int>(answer.status)}, {"log", answer.log}, {"ptx", answer.ptx}, {"cubin", answer.cubin}});
+    return to_bytes({{"status", static_cast<int>(answer.status)},
+                     {"log", answer.log},
+                     {"ptx", answer.ptx},
+                     {"cubin", answer.cubin}});
 }
 
 Nvrtc::Compilation unpacked_compilation(std::string_view bytes) {
@@ -131,7 +138,8 @@ Nvrtc::Compilation unpacked_compilation(std::string_view bytes) {
 std::string packed(const BuildResult& result) {
     Json binaries = Json::array();
     for (const Binary& binary : result.binaries) binaries.push_back(binary_json(binary));
-    return to_bytes({{"outcome", name(result.outcome)}, {"binaries", binaries}, {"log", result.log}, {"seconds", result.seconds}});
+    return to_bytes(
+        {{"outcome", name(result.outcome)}, {"binaries", binaries}, {"log", result.log}, {"seconds", result.seconds}});
 }
 
 BuildResult unpacked_result(std::string_view bytes) {

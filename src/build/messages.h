@@ -1,4 +1,5 @@
-// What the program and its compile workers say to each other: length-prefixed messages (base/process.h) over stdin and stdout.
+// What the program and its compile workers say to each other: length-prefixed messages (base/process.h) over stdin and
+// stdout.
 //
 //   program → worker   Setup, once (CBOR)
 //   worker  → program  "+" when it is ready, or "-" and why it cannot be
@@ -6,8 +7,8 @@
 //   worker  → program  "+" and the answer; "-" and the answer when the worker wants to be replaced after it
 //   …                  until the program closes the pipe
 //
-// A CUDA worker gets CudaJob and answers CudaAnswer (CBOR). A worker that is a program (Triton's Python) is put into the
-// jail and executed in the worker's place; from then on it speaks for itself (python/triton_adapter.py).
+// A CUDA worker gets CudaJob and answers CudaAnswer (CBOR). A worker that is a program (Triton's Python) is put into
+// the jail and executed in the worker's place; from then on it speaks for itself (python/triton_adapter.py).
 #pragma once
 
 #include <map>
@@ -24,6 +25,7 @@ namespace recuda {
 struct WorkerSetup {
     std::string nvrtc, builtins;                     // a CUDA worker opens these,
     std::vector<std::string> program;                // another becomes this program
+    std::string folder;                              // the working folder
     std::map<std::string, std::string> environment;  // with this environment and no other
     Jail jail;
 };

@@ -30,7 +30,8 @@ class Program {
         size_t size = 0;
         if (library_.function<decltype(nvrtcGetPTXSize)>(size_function)(program_, &size) != NVRTC_SUCCESS) return "";
         std::string bytes(size, '\0');
-        if (size == 0 || library_.function<decltype(nvrtcGetPTX)>(function)(program_, bytes.data()) != NVRTC_SUCCESS) return "";
+        if (size == 0 || library_.function<decltype(nvrtcGetPTX)>(function)(program_, bytes.data()) != NVRTC_SUCCESS)
+            return "";
         return bytes;
     }
 
@@ -49,13 +50,15 @@ DynamicLibrary opened(const std::string& path) { return path.empty() ? DynamicLi
 
 }  // namespace
 
-Nvrtc::Nvrtc(const std::string& library, const std::string& builtins) : builtins_(opened(builtins)), library_(library) {}
+Nvrtc::Nvrtc(const std::string& library, const std::string& builtins)
+    : builtins_(opened(builtins)), library_(library) {}
 
 Nvrtc::Compilation Nvrtc::compile(const std::string& source, const std::string& file,
                                   const std::vector<std::string>& options) const {
     const Program program(library_, source, file);
     const nvrtcResult result = program.compile(options);
-    Compilation compilation{.log = without_zero(program.text("nvrtcGetProgramLogSize", "nvrtcGetProgramLog")), .ptx = {}, .cubin = {}};
+    Compilation compilation{
+        .log = without_zero(program.text("nvrtcGetProgramLogSize", "nvrtcGetProgramLog")), .ptx = {}, .cubin = {}};
     if (result == NVRTC_ERROR_INVALID_OPTION) compilation.status = Compilation::Status::bad_option;
     if (result != NVRTC_SUCCESS) {
         if (compilation.log.empty())

@@ -22,7 +22,8 @@ class Nvrtc {
     };
 
     /// Compiles one text; `file` is the name that diagnostics and line tables give it.
-    Compilation compile(const std::string& source, const std::string& file, const std::vector<std::string>& options) const;
+    Compilation compile(const std::string& source, const std::string& file,
+                        const std::vector<std::string>& options) const;
 
     /// The head of the PTX of an empty program: "… Cuda compilation tools, release 13.0, V13.0.88 …".
     std::string banner() const;

@@ -12,8 +12,8 @@
 
 namespace recuda {
 
-/// The free workers, how many are out, and the thread that starts them. Linux kills a child with PR_SET_PDEATHSIG when the thread
-/// that started it ends, not the process: so one thread that lives as long as the pool starts them all.
+/// The free workers, how many are out, and the thread that starts them. Linux kills a child with PR_SET_PDEATHSIG when
+/// the thread that started it ends, not the process: so one thread that lives as long as the pool starts them all.
 class WorkerPool::State {
  public:
     explicit State(Options options) : options_(std::move(options)), starter_([this] { start_workers(); }) {}
@@ -65,7 +65,8 @@ class WorkerPool::State {
         if (worker.send(options_.setup())) received = worker.receive(word, options_.start_deadline_s);
         if (received == WorkerProcess::Received::message && word.starts_with('+')) return;
         worker.kill();
-        if (received == WorkerProcess::Received::message) throw Error("{} cannot start: {}", options_.name, word.substr(word.empty() ? 0 : 1));
+        if (received == WorkerProcess::Received::message)
+            throw Error("{} cannot start: {}", options_.name, word.substr(word.empty() ? 0 : 1));
         if (received == WorkerProcess::Received::timed_out)
             throw Error("{} did not start within {} s", options_.name, options_.start_deadline_s);
         throw Error("{} cannot start: {}", options_.name, worker.ending());

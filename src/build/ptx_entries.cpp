@@ -52,17 +52,25 @@ class Scan {
 
     void directive() {
         if (take_if(";") || skip_linkage()) return;
-        if (take_if(".version")) result_.version = take();
+        if (take_if(".version"))
+            result_.version = take();
         else if (result_.version.empty()) {
             ++at_;
             fail("this is not PTX: a .version directive comes first");
-        } else if (take_if(".target")) targets();
-        else if (take_if(".address_size")) number();
-        else if (take_if(".entry")) entry();
-        else if (take_if(".func")) skip_function();
-        else if (take_if(".file") || take_if(".loc")) skip_line();
-        else if (take_if(".section")) skip_section();
-        else if (here(".alias") || here(".pragma") || is_variable()) skip_to_semicolon();
+        } else if (take_if(".target"))
+            targets();
+        else if (take_if(".address_size"))
+            number();
+        else if (take_if(".entry"))
+            entry();
+        else if (take_if(".func"))
+            skip_function();
+        else if (take_if(".file") || take_if(".loc"))
+            skip_line();
+        else if (take_if(".section"))
+            skip_section();
+        else if (here(".alias") || here(".pragma") || is_variable())
+            skip_to_semicolon();
         else {
             const std::string_view what = take();
             fail(fmt::format("'{}' cannot stand here", what));
@@ -70,7 +78,8 @@ class Scan {
     }
 
     bool skip_linkage() {
-        return take_if(".visible") || take_if(".extern") || take_if(".weak") || take_if(".common") || take_if(".blocksareclusters");
+        return take_if(".visible") || take_if(".extern") || take_if(".weak") || take_if(".common") ||
+               take_if(".blocksareclusters");
     }
 
     bool is_variable() const {
@@ -86,7 +95,8 @@ class Scan {
     }
 
     void skip_to_semicolon() {
-        while (at_ < tokens_.size() && !here(";")) at_ = here("{") || here("[") ? behind_bracket(tokens_, at_) : at_ + 1;
+        while (at_ < tokens_.size() && !here(";"))
+            at_ = here("{") || here("[") ? behind_bracket(tokens_, at_) : at_ + 1;
         if (!take_if(";")) fail("a ';' is missing");
     }
 
@@ -107,9 +117,12 @@ class Scan {
     }
 
     void skip_function() {
-        while (at_ < tokens_.size() && !here("{") && !here(";")) at_ = here("(") ? behind_bracket(tokens_, at_) : at_ + 1;
-        if (here("{")) block();
-        else if (!take_if(";")) fail("a function without a body");
+        while (at_ < tokens_.size() && !here("{") && !here(";"))
+            at_ = here("(") ? behind_bracket(tokens_, at_) : at_ + 1;
+        if (here("{"))
+            block();
+        else if (!take_if(";"))
+            fail("a function without a body");
     }
 
     void entry() {
@@ -132,7 +145,8 @@ class Scan {
         }
     }
 
-    /// `.param .align 8 .b8 name[64]` or `.param .u64 .ptr .global .align 16 name`, where the alignment is the pointee's.
+    /// `.param .align 8 .b8 name[64]` or `.param .u64 .ptr .global .align 16 name`, where the alignment is the
+    /// pointee's.
     Parameter parameter() {
         if (!take_if(".param")) fail(fmt::format("'{}' is not a parameter", take()));
         Parameter parameter;
@@ -164,8 +178,9 @@ class Scan {
     /// Size of a fundamental type; 0 for what is none.
     static uint32_t bytes_of(std::string_view type) {
         constexpr std::pair<std::string_view, uint32_t> kTypes[] = {
-            {"u8", 1},  {"s8", 1},  {"b8", 1},  {"u16", 2}, {"s16", 2},  {"b16", 2},   {"f16", 2},    {"u32", 4},    {"s32", 4},        {"b32", 4},
-            {"f32", 4}, {"u64", 8}, {"s64", 8}, {"b64", 8}, {"f64", 8}, {"b128", 16}, {"f16x2", 4}, {"texref", 8}, {"samplerref", 8}, {"surfref", 8}};
+            {"u8", 1},  {"s8", 1},    {"b8", 1},    {"u16", 2},    {"s16", 2},        {"b16", 2},    {"f16", 2},
+            {"u32", 4}, {"s32", 4},   {"b32", 4},   {"f32", 4},    {"u64", 8},        {"s64", 8},    {"b64", 8},
+            {"f64", 8}, {"b128", 16}, {"f16x2", 4}, {"texref", 8}, {"samplerref", 8}, {"surfref", 8}};
         for (const auto& [name, bytes] : kTypes)
             if (name == type) return bytes;
         return 0;
@@ -174,13 +189,21 @@ class Scan {
     void demands(Entry& entry) {
         while (word_here() && result_.problem.empty()) {
             const std::string_view what = take();
-            if (what == ".maxntid") entry.max_threads = static_cast<uint32_t>(dimensions().volume());
-            else if (what == ".reqntid") entry.required_threads = dimensions();
-            else if (what == ".reqnctapercluster") entry.cluster = dimensions();
-            else if (what == ".maxnreg" || what == ".minnctapersm" || what == ".maxnctapersm" || what == ".maxclusterrank") number();
-            else if (what == ".noreturn" || what == ".explicitcluster" || what == ".blocksareclusters") continue;
-            else if (what == ".pragma" || what == ".abi_preserve" || what == ".abi_preserve_control") skip_to_semicolon();
-            else fail(fmt::format("'{}' cannot stand in the head of an entry", what));
+            if (what == ".maxntid")
+                entry.max_threads = static_cast<uint32_t>(dimensions().volume());
+            else if (what == ".reqntid")
+                entry.required_threads = dimensions();
+            else if (what == ".reqnctapercluster")
+                entry.cluster = dimensions();
+            else if (what == ".maxnreg" || what == ".minnctapersm" || what == ".maxnctapersm" ||
+                     what == ".maxclusterrank")
+                number();
+            else if (what == ".noreturn" || what == ".explicitcluster" || what == ".blocksareclusters")
+                continue;
+            else if (what == ".pragma" || what == ".abi_preserve" || what == ".abi_preserve_control")
+                skip_to_semicolon();
+            else
+                fail(fmt::format("'{}' cannot stand in the head of an entry", what));
         }
     }
 

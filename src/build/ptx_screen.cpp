@@ -17,7 +17,6 @@ namespace {
 using Tokens = std::span<const PtxToken>;
 using Names = std::set<std::string_view>;
 
-
 /// The device runtime's functions; those of cooperative groups (cudaCG…) launch nothing.
 bool is_launch_function(std::string_view name) {
     return (name.starts_with("cuda") && !name.starts_with("cudaCG")) || name.starts_with("__cudaCDP");
@@ -25,10 +24,10 @@ bool is_launch_function(std::string_view name) {
 
 /// Names that compilers give to texts: NVRTC's for printf, __func__ and assert, Triton's for its printf and assert.
 bool is_compiler_text(std::string_view name) {
-    return name.starts_with("$str") || name.starts_with("__unnamed") || name.starts_with("__func__") || name.starts_with("__FUNCTION__") ||
-           name.starts_with("__PRETTY_FUNCTION__") || name.find("__func__") != std::string_view::npos ||
-           name.starts_with("assertFunc_") || name.starts_with("assertFile_") || name.starts_with("assertMessage_") ||
-           name.starts_with("printfFormat_");
+    return name.starts_with("$str") || name.starts_with("__unnamed") || name.starts_with("__func__") ||
+           name.starts_with("__FUNCTION__") || name.starts_with("__PRETTY_FUNCTION__") ||
+           name.find("__func__") != std::string_view::npos || name.starts_with("assertFunc_") ||
+           name.starts_with("assertFile_") || name.starts_with("assertMessage_") || name.starts_with("printfFormat_");
 }
 
 /// One instruction: its opcode and the tokens of each operand.
@@ -91,7 +90,8 @@ class Flow {
         for (const PtxToken& token : operand) {
             if (token.kind != PtxToken::Kind::word) continue;
             if (globals_.contains(token.text)) names.insert(token.text);
-            if (const auto held = held_.find(token.text); held != held_.end()) names.insert(held->second.begin(), held->second.end());
+            if (const auto held = held_.find(token.text); held != held_.end())
+                names.insert(held->second.begin(), held->second.end());
         }
         return names;
     }
@@ -106,7 +106,8 @@ class Flow {
         if (starts({"ld.", "ldu.", "tex.", "suld.", "prefetch", "applypriority"})) return Effect::loads;
         if (starts({"cp.async", "cp.reduce"})) return Effect::copies;
         if (starts({"call"})) return Effect::calls;
-        const bool writes = starts({"st.", "atom.", "red.", "multimem", "stmatrix", "sust.", "sured.", "discard", "mbarrier", "tensormap", "wmma.store"});
+        const bool writes = starts({"st.", "atom.", "red.", "multimem", "stmatrix", "sust.", "sured.", "discard",
+                                    "mbarrier", "tensormap", "wmma.store"});
         return writes ? Effect::writes : Effect::computes;
     }
 
@@ -118,7 +119,8 @@ class Flow {
         if (effect == Effect::loads) {  // what a table of addresses holds
             Names pointed;
             for (std::string_view name : names)
-                if (const auto refers = refers_.find(name); refers != refers_.end()) pointed.insert(refers->second.begin(), refers->second.end());
+                if (const auto refers = refers_.find(name); refers != refers_.end())
+                    pointed.insert(refers->second.begin(), refers->second.end());
             names = std::move(pointed);
         }
         if (names.empty()) return false;
@@ -135,7 +137,8 @@ class Flow {
 
     std::string offence(const Instruction& instruction) const {
         const auto says = [&](const Names& names, std::string_view what) {
-            return names.empty() ? std::string() : fmt::format("line {} of the PTX {} '{}'", instruction.line, what, *names.begin());
+            return names.empty() ? std::string()
+                                 : fmt::format("line {} of the PTX {} '{}'", instruction.line, what, *names.begin());
         };
         const Effect effect = effect_of(instruction.opcode);
         if (effect == Effect::computes || effect == Effect::loads) return "";
@@ -145,7 +148,8 @@ class Flow {
             if (effect == Effect::copies && i > 0 && address) continue;  // a source
             Names names = held_by(instruction.operands[i]);
             if (!address) std::erase_if(names, is_compiler_text);
-            if (std::string why = says(names, address ? "writes to" : "lets go of the address of"); !why.empty()) return why;
+            if (std::string why = says(names, address ? "writes to" : "lets go of the address of"); !why.empty())
+                return why;
         }
         return "";
     }
@@ -216,16 +220,20 @@ class Screen {
     }
 
     void refuse_declared(uint32_t line) {
-        why_ = fmt::format("a variable in device memory that inline assembly declares is refused: line {} of the PTX", line);
+        why_ = fmt::format("a variable in device memory that inline assembly declares is refused: line {} of the PTX",
+                           line);
     }
 
     void statement(size_t first, size_t end) {
         Tokens tokens = Tokens(tokens_).subspan(first, end - first);
-        const auto has = [&](std::string_view word) { return std::ranges::any_of(tokens, [&](const PtxToken& t) { return t.is(word); }); };
+        const auto has = [&](std::string_view word) {
+            return std::ranges::any_of(tokens, [&](const PtxToken& t) { return t.is(word); });
+        };
         if (has(".extern") && has(".func")) return external_function(tokens);
         if (!has(".global")) return;
         if (!bodies_.empty()) return refuse_declared(tokens.back().line);
-        tokens = tokens.subspan(static_cast<size_t>(std::ranges::find_if(tokens, [](const PtxToken& t) { return t.is(".global"); }) - tokens.begin()));
+        tokens = tokens.subspan(static_cast<size_t>(
+            std::ranges::find_if(tokens, [](const PtxToken& t) { return t.is(".global"); }) - tokens.begin()));
         variable(tokens, has(".managed") || has("managed"));
     }
 
@@ -243,10 +251,13 @@ class Screen {
         bool initialiser = false;
         for (const PtxToken& token : tokens) {
             if (token.is("=")) initialiser = true;
-            const bool identifier = token.kind == PtxToken::Kind::word && !token.text.starts_with('.') && !(token.text[0] >= '0' && token.text[0] <= '9');
+            const bool identifier = token.kind == PtxToken::Kind::word && !token.text.starts_with('.') &&
+                                    !(token.text[0] >= '0' && token.text[0] <= '9');
             if (!identifier || token.is("generic")) continue;
-            if (initialiser) flow_.refer(name, token.text);
-            else if (name.empty()) name = token.text;
+            if (initialiser)
+                flow_.refer(name, token.text);
+            else if (name.empty())
+                name = token.text;
         }
         if (managed) why_ = fmt::format("managed variable '{}' is refused: it would outlive the launch", name);
         flow_.declare(name);
@@ -266,7 +277,8 @@ class Screen {
             const bool block = i == begin && (token.is("{") || token.is("}"));
             const bool label = token.is(":") && i == begin + 1;
             if (!block && !label && !token.is(";") && !(token.is("}") && closes_block(i))) continue;
-            if (token.is(";") && !tokens_[begin].text.starts_with('.')) all.push_back(instruction_of(Tokens(tokens_).subspan(begin, i - begin)));
+            if (token.is(";") && !tokens_[begin].text.starts_with('.'))
+                all.push_back(instruction_of(Tokens(tokens_).subspan(begin, i - begin)));
             begin = i + 1;
         }
         return all;
@@ -283,7 +295,9 @@ class Screen {
     }
 
     /// A '}' behind a ';' closes a block; one behind a register closes a vector.
-    bool closes_block(size_t at) const { return tokens_[at - 1].is(";") || tokens_[at - 1].is("}") || tokens_[at - 1].is(":"); }
+    bool closes_block(size_t at) const {
+        return tokens_[at - 1].is(";") || tokens_[at - 1].is("}") || tokens_[at - 1].is(":");
+    }
 
     std::vector<PtxToken> tokens_;
     std::vector<std::pair<size_t, size_t>> bodies_;

@@ -7,7 +7,9 @@
 namespace recuda {
 namespace {
 
-bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%' || c == '.'; }
+bool is_word_character(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%' || c == '.';
+}
 
 /// Length of the comment at the beginning of `text`, 0 where there is none.
 size_t comment_length(std::string_view text) {

@@ -1,5 +1,5 @@
-// PTX as a sequence of tokens: what the entry scan and the screening share. It knows nothing of instructions; the virtual
-// GPU has the full parser.
+// PTX as a sequence of tokens: what the entry scan and the screening share. It knows nothing of instructions; the
+// virtual GPU has the full parser.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@ namespace recuda {
 
 struct PtxToken {
     enum class Kind { word, string, punctuation } kind;
-    std::string_view text;  // a word with its dots: "ld.global.u32", ".param", "%rd1", "0f3F800000"; a string with its quotes
-    uint32_t line = 0;      // from 1
+    std::string_view
+        text;  // a word with its dots: "ld.global.u32", ".param", "%rd1", "0f3F800000"; a string with its quotes
+    uint32_t line = 0;  // from 1
     bool is(std::string_view other) const { return text == other; }
 };
 

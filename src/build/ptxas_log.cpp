@@ -26,7 +26,9 @@ std::string_view quoted(std::string_view line) {
     return close == std::string_view::npos ? std::string_view() : line.substr(open + 1, close - open - 1);
 }
 
-bool is_resource_line(std::string_view line) { return line.starts_with("ptxas info") || line.starts_with("ptxas         ."); }
+bool is_resource_line(std::string_view line) {
+    return line.starts_with("ptxas info") || line.starts_with("ptxas         .");
+}
 
 }  // namespace
 
@@ -39,11 +41,13 @@ void read_resources(std::string_view log, std::span<Entry> entries) {
             const auto entry = std::ranges::find(entries, quoted(line), &Entry::name);
             resources = entry == entries.end() ? nullptr : &entry->resources;
         } else if (const size_t of = line.find("Function properties for "); of != std::string_view::npos) {
-            const std::string_view name = trimmed(line.substr(of + std::string_view("Function properties for ").size()));
+            const std::string_view name =
+                trimmed(line.substr(of + std::string_view("Function properties for ").size()));
             of_entry = std::ranges::find(entries, name, &Entry::name) != entries.end();
         } else if (resources != nullptr && of_entry && line.find("stack frame") != std::string_view::npos) {
             resources->local_bytes = number_before(line, "bytes stack frame");
-            resources->spill_bytes = number_before(line, "bytes spill stores") + number_before(line, "bytes spill loads");
+            resources->spill_bytes =
+                number_before(line, "bytes spill stores") + number_before(line, "bytes spill loads");
         } else if (resources != nullptr && line.find("Used ") != std::string_view::npos) {
             resources->registers = number_before(line, "registers");
             resources->barriers = number_before(line, "barriers");

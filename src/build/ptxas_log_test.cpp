@@ -38,7 +38,8 @@ TEST(PtxasLog, FillsTheResourcesOfEachEntry) {
 
 TEST(PtxasLog, LeavesWarningsInTheLog) {
     EXPECT_EQ(without_resources(kLog),
-              "k.cu(1): warning #177-D: variable \"unused\" was declared but never referenced\nptxas warning : something to know");
+              "k.cu(1): warning #177-D: variable \"unused\" was declared but never referenced\nptxas warning : "
+              "something to know");
 }
 
 }  // namespace

@@ -2,8 +2,9 @@
 //
 // Three looks, because each sees what the others cannot:
 //   the text      which files it names, and which variables it declares without const (PTX no longer knows);
-//   diagnostics   host functions and variables, launches from the device and files that are not CUDA's, after macros: NVRTC knows best;
-//   the PTX       what macros and inline assembly hid: variables in global memory that somebody writes (ptx_screen.h).
+//   diagnostics   host functions and variables, launches from the device and files that are not CUDA's, after macros:
+//   NVRTC knows best; the PTX       what macros and inline assembly hid: variables in global memory that somebody
+//   writes (ptx_screen.h).
 // The text is read as C++ tokens, comments and strings apart; macros are not expanded.
 #pragma once
 

@@ -37,8 +37,12 @@ bool is_program(const fs::path& path) { return is_file(path) && ::access(path.c_
 
 /// Subfolders of a toolkit that may hold its libraries: installers, wheels and Debian-like packages differ.
 std::vector<fs::path> library_folders(const fs::path& root) {
-    return {root / "lib64", root / "lib", root / "targets/x86_64-linux/lib", root / "targets/sbsa-linux/lib",
-            root / "lib/x86_64-linux-gnu", root / "lib/aarch64-linux-gnu"};
+    return {root / "lib64",
+            root / "lib",
+            root / "targets/x86_64-linux/lib",
+            root / "targets/sbsa-linux/lib",
+            root / "lib/x86_64-linux-gnu",
+            root / "lib/aarch64-linux-gnu"};
 }
 
 std::vector<fs::path> header_folders(const fs::path& root) {
@@ -51,7 +55,8 @@ std::string file_with_prefix(const fs::path& folder, std::string_view prefix) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
         const std::string name = entry.path().filename().string();
-        if (name.starts_with(prefix) && name.find(".alt.") == std::string::npos) found = std::max(found, entry.path().string());
+        if (name.starts_with(prefix) && name.find(".alt.") == std::string::npos)
+            found = std::max(found, entry.path().string());
     }
     return found;
 }
@@ -60,12 +65,14 @@ void find_nvrtc(const fs::path& root, Toolchain& chain) {
     for (const fs::path& folder : library_folders(root)) {
         const fs::path library = folder / kNvrtcLibrary;
         if (is_file(library)) {
-            chain.nvrtc = {.name = "NVRTC", .state = Tool::State::ok, .version = {}, .path = library.string(), .advice = {}};
+            chain.nvrtc = {
+                .name = "NVRTC", .state = Tool::State::ok, .version = {}, .path = library.string(), .advice = {}};
             chain.nvrtc_builtins = file_with_prefix(folder, "libnvrtc-builtins.so.13");
             return;
         }
         // An older toolkit is worth a word, but the search goes on.
-        if (const std::string other = file_with_prefix(folder, "libnvrtc.so."); !other.empty() && chain.nvrtc.path.empty()) {
+        if (const std::string other = file_with_prefix(folder, "libnvrtc.so.");
+            !other.empty() && chain.nvrtc.path.empty()) {
             chain.nvrtc.state = Tool::State::unusable;
             chain.nvrtc.path = other;
             chain.nvrtc.advice = fmt::format("this is not CUDA 13.x; {}", kAdvice);
@@ -76,7 +83,8 @@ void find_nvrtc(const fs::path& root, Toolchain& chain) {
 void find_headers(const fs::path& root, Toolchain& chain) {
     for (const fs::path& folder : header_folders(root)) {
         if (!is_file(folder / "cuda_bf16.h") || !is_file(folder / "cuda_runtime.h")) continue;
-        chain.headers = {.name = "CUDA headers", .state = Tool::State::ok, .version = {}, .path = folder.string(), .advice = {}};
+        chain.headers = {
+            .name = "CUDA headers", .state = Tool::State::ok, .version = {}, .path = folder.string(), .advice = {}};
         chain.include_folders = {folder.string()};
         if (fs::is_directory(folder / "cccl")) chain.include_folders.push_back((folder / "cccl").string());
         return;
@@ -85,7 +93,8 @@ void find_headers(const fs::path& root, Toolchain& chain) {
 
 void find_ptxas(const fs::path& program, Toolchain& chain) {
     if (is_program(program))
-        chain.ptxas = {.name = "ptxas", .state = Tool::State::ok, .version = {}, .path = program.string(), .advice = {}};
+        chain.ptxas = {
+            .name = "ptxas", .state = Tool::State::ok, .version = {}, .path = program.string(), .advice = {}};
 }
 
 /// Folders at or above the program, and the home folder: where .deps may lie.
@@ -114,11 +123,12 @@ fs::path deps_folder(std::string_view name) {
 std::vector<std::string> site_packages_roots() {
     std::vector<std::string> roots;
     try {
-        const ProcessResult listed = run_process(
-            {"python3", "-c", "import sys; print('\\n'.join(sys.path))"}, {.input = {}, .deadline_s = 10, .environment = {}, .folder = "/"});
+        const ProcessResult listed = run_process({"python3", "-c", "import sys; print('\\n'.join(sys.path))"},
+                                                 {.input = {}, .deadline_s = 10, .environment = {}, .folder = "/"});
         for (std::string_view folder : split_lines(listed.out)) {
             const fs::path root = fs::path(folder) / "nvidia" / "cu13";
-            if (std::error_code ignored; !folder.empty() && fs::is_directory(root, ignored)) roots.push_back(root.string());
+            if (std::error_code ignored; !folder.empty() && fs::is_directory(root, ignored))
+                roots.push_back(root.string());
         }
     } catch (const Error&) {
         // No python3, no site-packages.
@@ -147,8 +157,8 @@ constexpr const char* kAskPython =
 /// What an interpreter says of its Triton; nothing where it has none.
 std::optional<TritonPython> ask_python(const std::string& interpreter) {
     try {
-        const ProcessResult told =
-            run_process({interpreter, "-c", kAskPython}, {.input = {}, .deadline_s = 30, .environment = {}, .folder = "/"});
+        const ProcessResult told = run_process({interpreter, "-c", kAskPython},
+                                               {.input = {}, .deadline_s = 30, .environment = {}, .folder = "/"});
         if (told.status != 0) return std::nullopt;
         const auto json = nlohmann::json::parse(told.out);
         TritonPython python{.interpreter = interpreter, .version = json.at("version"), .folders = {}};
@@ -187,7 +197,9 @@ void ask_nvrtc_version(Tool& tool, const std::string& builtins) {
 
 void ask_ptxas_version(Tool& tool) {
     try {
-        tool.version = version_in(run_process({tool.path, "--version"}, {.input = {}, .deadline_s = 10, .environment = {}, .folder = {}}).out);
+        tool.version = version_in(
+            run_process({tool.path, "--version"}, {.input = {}, .deadline_s = 10, .environment = {}, .folder = {}})
+                .out);
     } catch (const Error& error) {
         tool.advice = error.what();
     }
@@ -216,8 +228,7 @@ Toolchain find_toolchain(const std::vector<std::string>& roots, const std::strin
                     .headers = {.name = "CUDA headers", .version = {}, .path = {}, .advice = advice},
                     .ptxas = {.name = "ptxas", .version = {}, .path = {}, .advice = advice},
                     .include_folders = {},
-                    .nvrtc_builtins = {},
-                    .looked_in = roots};
+                    .nvrtc_builtins = {}};
     if (!ptxas.empty()) find_ptxas(ptxas, chain);
     for (const std::string& root : roots) {
         if (chain.nvrtc.state != Tool::State::ok) find_nvrtc(root, chain);
@@ -264,9 +275,14 @@ std::vector<Tool> inspect_toolchain() {
     if (chain.nvrtc.state == Tool::State::ok) ask_nvrtc_version(chain.nvrtc, chain.nvrtc_builtins);
     if (chain.headers.state == Tool::State::ok) chain.headers.version = header_version(chain.headers.path);
     if (chain.ptxas.state == Tool::State::ok) ask_ptxas_version(chain.ptxas);
-    Tool triton{.name = "Triton", .version = {}, .path = {}, .advice = "run ./setup, or install triton for python3 with pip"};
+    Tool triton{
+        .name = "Triton", .version = {}, .path = {}, .advice = "run ./setup, or install triton for python3 with pip"};
     if (const TritonPython* python = triton_python())
-        triton = {.name = "Triton", .state = Tool::State::ok, .version = python->version, .path = python->interpreter, .advice = {}};
+        triton = {.name = "Triton",
+                  .state = Tool::State::ok,
+                  .version = python->version,
+                  .path = python->interpreter,
+                  .advice = {}};
     return {chain.nvrtc, chain.headers, chain.ptxas, triton};
 }
 

@@ -11,31 +11,31 @@ namespace recuda {
 
 /// A tool that was found, or why not.
 struct Tool {
-    std::string name;     // "NVRTC", "CUDA headers", "ptxas", "Triton"
+    std::string name;  // "NVRTC", "CUDA headers", "ptxas", "Triton"
     enum class State { ok, missing, unusable } state = State::missing;
     std::string version;  // "13.0.88"
     std::string path;
-    std::string advice;   // what to do when it is not ok
+    std::string advice;  // what to do when it is not ok
 };
 
 struct Toolchain {
     Tool nvrtc, headers, ptxas;
     std::vector<std::string> include_folders;  // CUDA's, then CCCL's where it stands apart
-    std::string nvrtc_builtins;                // full path of libnvrtc-builtins, loaded before NVRTC; "" where the loader finds it
-    std::vector<std::string> looked_in;        // the CUDA folders that were tried, in order
+    std::string nvrtc_builtins;  // full path of libnvrtc-builtins, loaded before NVRTC; "" where the loader finds it
 };
 
 /// A Python that can import Triton.
 struct TritonPython {
-    std::string interpreter;            // full path
-    std::string version;                // Triton's
-    std::vector<std::string> folders;   // what the interpreter reads: its prefixes and module folders
+    std::string interpreter;           // full path
+    std::string version;               // Triton's
+    std::vector<std::string> folders;  // what the interpreter reads: its prefixes and module folders
 };
 
 /// Looks once, remembers for the process, starts no process unless only Python's site-packages are left to look in.
 const Toolchain& toolchain();
 
-/// The Python of .deps/triton, else `python3`; null when neither can import Triton. Starts the interpreter once a process.
+/// The Python of .deps/triton, else `python3`; null when neither can import Triton. Starts the interpreter once a
+/// process.
 const TritonPython* triton_python();
 
 /// Further include folders of `//! uses NAME`; throws Error when they are not installed.

@@ -25,12 +25,15 @@ void make_files(const fs::path& root, std::initializer_list<const char*> names) 
 TEST(Toolchain, KnowsTheLayoutsOfToolkitsAndWheels) {
     for (const char* libraries : {"lib64", "lib", "targets/x86_64-linux/lib"}) {
         const TemporaryFolder folder;
-        const std::string library = std::string(libraries) + "/libnvrtc.so.13", builtins = std::string(libraries) + "/libnvrtc-builtins.so.13.0";
-        make_files(folder.path(), {library.c_str(), builtins.c_str(), "include/cuda_bf16.h", "include/cuda_runtime.h", "include/cccl/cub/cub.cuh", "bin/ptxas"});
+        const std::string library = std::string(libraries) + "/libnvrtc.so.13",
+                          builtins = std::string(libraries) + "/libnvrtc-builtins.so.13.0";
+        make_files(folder.path(), {library.c_str(), builtins.c_str(), "include/cuda_bf16.h", "include/cuda_runtime.h",
+                                   "include/cccl/cub/cub.cuh", "bin/ptxas"});
         const Toolchain chain = detail::find_toolchain({folder.path().string()}, "");
         EXPECT_EQ(chain.nvrtc.path, (folder.path() / library).string());
         EXPECT_EQ(chain.nvrtc_builtins, (folder.path() / builtins).string());
-        EXPECT_EQ(chain.include_folders, (std::vector<std::string>{(folder.path() / "include").string(), (folder.path() / "include/cccl").string()}));
+        EXPECT_EQ(chain.include_folders, (std::vector<std::string>{(folder.path() / "include").string(),
+                                                                   (folder.path() / "include/cccl").string()}));
         EXPECT_EQ(chain.ptxas.path, (folder.path() / "bin/ptxas").string());
     }
 }
@@ -39,7 +42,8 @@ TEST(Toolchain, TakesTheFirstThatHasIt) {
     const TemporaryFolder first, second;
     make_files(first.path(), {"lib64/libnvrtc.so.12"});
     make_files(second.path(), {"lib/libnvrtc.so.13", "bin/ptxas", "own"});
-    const Toolchain chain = detail::find_toolchain({first.path().string(), second.path().string()}, (second.path() / "own").string());
+    const Toolchain chain =
+        detail::find_toolchain({first.path().string(), second.path().string()}, (second.path() / "own").string());
     EXPECT_EQ(chain.nvrtc.state, Tool::State::ok);
     EXPECT_EQ(chain.nvrtc.path, (second.path() / "lib/libnvrtc.so.13").string());
     EXPECT_EQ(chain.ptxas.path, (second.path() / "own").string());

@@ -43,7 +43,10 @@ class TritonTest : public testing::Test {
  protected:
     static void SetUpTestSuite() {
         folder_ = new TemporaryFolder();
-        builder_ = make_builder({.workers = 1, .cache_folder = folder_->path().string(), .worker_command = {this_program(), "compile-worker"}}).release();
+        builder_ = make_builder({.workers = 1,
+                                 .cache_folder = folder_->path().string(),
+                                 .worker_command = {this_program(), "compile-worker"}})
+                       .release();
     }
     static void TearDownTestSuite() {
         delete builder_;
@@ -95,7 +98,9 @@ TEST_F(TritonTest, CompilesForOtherTargets) {
 }
 
 TEST_F(TritonTest, SaysInTheUsersLinesWhatIsWrong) {
-    const std::string head = "#! x\nimport os\nimport triton\nimport triton.language as tl\n\n@triton.jit\ndef scale(x, y, n, f, B: tl.constexpr):\n";
+    const std::string head =
+        "#! x\nimport os\nimport triton\nimport triton.language as tl\n\n@triton.jit\ndef scale(x, y, n, f, B: "
+        "tl.constexpr):\n";
     const struct {
         std::string source;
         const char* says;
@@ -108,7 +113,9 @@ TEST_F(TritonTest, SaysInTheUsersLinesWhatIsWrong) {
         {"import sys\nsys.exit(3)\n", "the file ends its process"},
         {"import os\nos._exit(3)\n", "the compiler died: exit status 3"},
         {"import ctypes\nctypes.string_at(0)\n", "the compiler died: signal 11"},
-        {"import triton\nimport triton.language as tl\n@triton.jit\ndef scale(x, y, n, f, g, B: tl.constexpr):\n    pass\n", "no argument 'g'"},
+        {"import triton\nimport triton.language as tl\n@triton.jit\ndef scale(x, y, n, f, g, B: tl.constexpr):\n    "
+         "pass\n",
+         "no argument 'g'"},
     };
     for (const auto& c : cases) {
         const BuildResult result = build(triton_request(c.source));
@@ -120,18 +127,16 @@ TEST_F(TritonTest, SaysInTheUsersLinesWhatIsWrong) {
 /// A file's Python runs when it is compiled; each of these tries something and raises when it works.
 TEST_F(TritonTest, JailsTheFilesPython) {
     const char* attempts[] = {
-        "open('/etc/passwd').read()",
-        "open('/proc/1/environ').read()",
-        "import os; os.listdir('/')",
-        "open('/tmp/recuda-escaped', 'w')",
-        "import socket; socket.socket()",
-        "import os; os.kill(os.getppid(), 9)",
-        "import os; os.setsid()",
-        "import os; os.environ['RECUDA_TEST_SECRET']",
+        "open('/etc/passwd').read()",     "open('/proc/1/environ').read()",
+        "import os; os.listdir('/')",     "open('/tmp/recuda-escaped', 'w')",
+        "import socket; socket.socket()", "import os; os.kill(os.getppid(), 9)",
+        "import os; os.setsid()",         "import os; os.environ['RECUDA_TEST_SECRET']",
     };
     ::setenv("RECUDA_TEST_SECRET", "s", 1);
     for (const char* attempt : attempts) {
-        const std::string source = std::string("try:\n    ") + attempt + "\nexcept (OSError, KeyError):\n    raise ValueError('stopped')\nraise ValueError('escaped')\n";
+        const std::string source =
+            std::string("try:\n    ") + attempt +
+            "\nexcept (OSError, KeyError):\n    raise ValueError('stopped')\nraise ValueError('escaped')\n";
         const BuildResult result = build(triton_request(source));
         EXPECT_NE(result.log.find("ValueError: stopped"), std::string::npos) << attempt << "\n" << result.log;
     }
@@ -146,7 +151,8 @@ TEST_F(TritonTest, StopsAtTheDeadlineWithAllItsProcesses) {
 }
 
 TEST_F(TritonTest, LeavesNoProcessBehind) {
-    const BuildResult result = build(triton_request("import os, time\nif os.fork() == 0:\n    time.sleep(600)\nraise ValueError(f'parent {os.getpid()}')\n"));
+    const BuildResult result = build(triton_request(
+        "import os, time\nif os.fork() == 0:\n    time.sleep(600)\nraise ValueError(f'parent {os.getpid()}')\n"));
     EXPECT_NE(result.log.find("ValueError: parent"), std::string::npos) << result.log;
     EXPECT_EQ(build(triton_request(std::string(kScale) + "# once more\n")).outcome, Outcome::correct);
 }

@@ -1,4 +1,5 @@
 // The child's side of messages.h.
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,8 +18,10 @@ namespace recuda {
 namespace {
 
 constexpr uint64_t kLogLimitBytes = 1 << 20;
+constexpr long kBloatedKilobytes = 1 << 20;  // a kernel with CUB takes 200 MB
 
-/// Puts the program in this process's place, jailed and with no environment but the given one (API keys are none of its business).
+/// Puts the program in this process's place, jailed and with no environment but the given one (API keys are none of its
+/// business).
 [[noreturn]] void become(const WorkerSetup& setup) {
     std::vector<std::string> variables;
     for (const auto& [name, value] : setup.environment) variables.push_back(name + "=" + value);
@@ -35,9 +38,17 @@ constexpr uint64_t kLogLimitBytes = 1 << 20;
 /// NVRTC is opened and has compiled once before the jail closes: it reads no further libraries after that.
 Nvrtc warm_compiler(const WorkerSetup& setup) {
     Nvrtc nvrtc(setup.nvrtc, setup.builtins);
-    nvrtc.compile("extern \"C\" __global__ void warm(float* x) { *x = 1.0f; }", "warm.cu", {"--gpu-architecture=sm_80"});
+    nvrtc.compile("extern \"C\" __global__ void warm(float* x) { *x = 1.0f; }", "warm.cu",
+                  {"--gpu-architecture=sm_80"});
     enter_jail(setup.jail);
     return nvrtc;
+}
+
+/// Whether a compilation has left this process large: a fresh one is cheaper than its memory.
+bool is_bloated() {
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    return used.ru_maxrss > kBloatedKilobytes;
 }
 
 void serve(const Nvrtc& nvrtc) {
@@ -46,7 +57,7 @@ void serve(const Nvrtc& nvrtc) {
         limit_cpu(job.cpu_s);
         Nvrtc::Compilation answer = nvrtc.compile(job.source, job.file, job.options);
         answer.log = bounded(answer.log, kLogLimitBytes);
-        write_message(STDOUT_FILENO, "+" + packed(answer));
+        write_message(STDOUT_FILENO, (is_bloated() ? "-" : "+") + packed(answer));
     }
 }
 
@@ -57,6 +68,7 @@ int serve_compile_worker() {
     if (!first) return 0;
     try {
         const WorkerSetup setup = unpacked_setup(*first);
+        if (::chdir(setup.folder.c_str()) != 0) throw Error("cannot enter {}: {}", setup.folder, std::strerror(errno));
         if (!setup.program.empty()) become(setup);
         const Nvrtc nvrtc = warm_compiler(setup);
         write_message(STDOUT_FILENO, "+");

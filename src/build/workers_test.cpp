@@ -1,5 +1,5 @@
-// This test program is its own compile worker: started with "compile-worker" it serves, with "bad-worker" it hangs, crashes or
-// retires as the source of a request asks it to.
+// This test program is its own compile worker: started with "compile-worker" it serves, with "bad-worker" it hangs,
+// crashes or retires as the source of a request asks it to.
 #include <signal.h>
 #include <unistd.h>
 
@@ -23,8 +23,10 @@ int serve_badly() {
         if (job.source == "hang") ::pause();
         if (job.source == "crash") ::signal(SIGSEGV, SIG_DFL), ::raise(SIGSEGV);
         const std::string ptx = ".version 9.0\n.target sm_90\n.entry p" + std::to_string(::getpid()) + "() { ret; }";
-        write_message(STDOUT_FILENO, (job.source == "retire" ? "-" : "+") +
-                                         packed(Nvrtc::Compilation{.status = Nvrtc::Compilation::Status::done, .log = {}, .ptx = ptx, .cubin = {}}));
+        write_message(STDOUT_FILENO,
+                      (job.source == "retire" ? "-" : "+") +
+                          packed(Nvrtc::Compilation{
+                              .status = Nvrtc::Compilation::Status::done, .log = {}, .ptx = ptx, .cubin = {}}));
     }
     return 0;
 }

@@ -46,15 +46,7 @@ Program::Program(Device& device, Compilation compilation, std::vector<std::vecto
     for (Compilation::Use& use : compilation_.uses) fit(use.plan, built_[use.request], limits);
 }
 
-Program::~Program() {
-    for (const auto& [key, module] : modules_) {
-        try {
-            device_.unload(module);
-        } catch (const Error&) {
-            // A device that is gone has nothing loaded.
-        }
-    }
-}
+Program::~Program() { forget(); }
 
 bool Program::has_tensor_maps(size_t workload) const {
     for (const PlannedLaunch& launch : plan(workload).launches)
@@ -75,7 +67,16 @@ Launch Program::last_launch(size_t workload, const Places& places) {
     return launch(use, use.plan.launches.back(), places);
 }
 
-void Program::forget() { modules_.clear(); }
+void Program::forget() {
+    for (const auto& [key, module] : modules_) {
+        try {
+            device_.unload(module);
+        } catch (const Error&) {
+            // A device that is gone has nothing loaded.
+        }
+    }
+    modules_.clear();
+}
 
 Launch Program::launch(const Compilation::Use& use, const PlannedLaunch& planned, const Places& places) {
     Launch launch{.module = module(use.request, planned.unit),

@@ -35,7 +35,7 @@ class Program {
     /// Only its last launch: what a reference computes from its other outputs.
     Launch last_launch(size_t workload, const Places& places);
 
-    /// The device's process is gone: what was loaded is no more.
+    /// Unloads everything; the next launches load it again. For a device whose process is gone, too.
     void forget();
 
  private:

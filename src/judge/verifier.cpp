@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/text.h"
-#include "judge/float_atomics.h"
 #include "task/op.h"
 
 namespace recuda {
@@ -30,11 +30,11 @@ Shown wrong(std::string detail) { return {Outcome::wrong, {HUGE_VAL, 0, "", std:
 class WorkloadRun {
  public:
     WorkloadRun(Program& program, size_t workload, const Task& task, Device& device, Cases& cases, const VerifyOptions& options)
-        : program_(program), workload_(workload), task_(task), device_(device), cases_(cases), options_(options), scratch_(device, program.plan(workload)) {}
+        : program_(program), workload_(workload), task_(task), device_(device), cases_(cases), options_(options) {}
 
     Shown input(Battery battery) {
         Case& one = cases_.at(program_.axes(workload_), battery);
-        launches_ = program_.launches(workload_, merged(one.buffers.places(), scratch_.places()));
+        if (Shown refused = prepare(one); refused.outcome != Outcome::correct) return refused;
         Shown shown = first_run(one, battery);
         if (shown.outcome != Outcome::correct) return shown;
         for (unsigned schedule = 1; schedule < options_.schedules; ++schedule) {
@@ -46,6 +46,30 @@ class WorkloadRun {
     }
 
  private:
+    /// Workspace and modules. That they cannot be had is the candidate's doing.
+    Shown prepare(const Case& one) {
+        const auto failed = [](Outcome outcome, const Error& error) {
+            Shown shown{.outcome = outcome};
+            shown.log = error.what();
+            return shown;
+        };
+        try {
+            if (!scratch_) scratch_.emplace(device_, program_.plan(workload_));
+        } catch (const DeviceLost&) {
+            throw;
+        } catch (const Error& error) {
+            return failed(Outcome::faulted, error);
+        }
+        try {
+            launches_ = program_.launches(workload_, merged(one.buffers.places(), scratch_->places()));
+        } catch (const DeviceLost&) {
+            throw;
+        } catch (const Error& error) {
+            return failed(device_.info().kind == DeviceKind::vgpu ? Outcome::unsupported : Outcome::launch_refused, error);
+        }
+        return {};
+    }
+
     Shown first_run(Case& one, Battery battery) {
         Shown shown = run(one, kPoison, {.deadline_s = deadline_s(), .checks = true, .count = options_.count && battery == Battery::normal});
         if (shown.outcome != Outcome::correct) return shown;
@@ -63,7 +87,7 @@ class WorkloadRun {
         Shown shown = run(one, poison, {.deadline_s = deadline_s(), .schedule = schedule, .checks = true, .count = false});
         if (shown.outcome != Outcome::correct) return shown;
         const Outputs outputs = cases_.read_written(one);
-        if (task_.op->exact && outputs != first_bytes(outputs)) return wrong(fmt::format("schedule {} gave other bits than the natural one", schedule));
+        if (task_.op->exact && !same_bits(outputs, first_)) return wrong(fmt::format("schedule {} gave other bits than the natural one", schedule));
         return judged(one, std::move(shown), outputs);
     }
 
@@ -71,13 +95,12 @@ class WorkloadRun {
     Shown repeated(Case& one, Shown shown) {
         Shown again = run(one, kPoison, {.deadline_s = deadline_s(), .checks = true, .count = false});
         if (again.outcome != Outcome::correct) return again;
-        const Outputs outputs = cases_.read_written(one);
-        return outputs == first_bytes(outputs) ? shown : wrong("a second run gave other bits than the first");
+        return same_bits(cases_.read_written(one), first_) ? shown : wrong("a second run gave other bits than the first");
     }
 
     Shown run(Case& one, std::byte poison, const RunOptions& options) {
         cases_.reset(one, poison);
-        scratch_.reset(poison);
+        scratch_->reset(poison);
         Execution execution = device_.run(launches_, options);
         return {execution.outcome, {}, std::move(execution.reports), std::move(execution.log), std::move(execution.counters)};
     }
@@ -122,7 +145,9 @@ class WorkloadRun {
         return "";
     }
 
-    const Outputs& first_bytes(const Outputs&) const { return first_; }
+    static bool same_bits(const Outputs& a, const Outputs& b) {
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return x.second.bytes == y.second.bytes; });
+    }
 
     Program& program_;
     size_t workload_;
@@ -130,7 +155,7 @@ class WorkloadRun {
     Device& device_;
     Cases& cases_;
     const VerifyOptions& options_;
-    Scratch scratch_;
+    std::optional<Scratch> scratch_;
     std::vector<Launch> launches_;
     Outputs first_;
 };

@@ -134,9 +134,9 @@ std::string with_task(const std::string& text, Language language, const std::str
 }
 
 std::vector<Axes> workloads_of(const Task& task, bool measures_time) {
-    if (!measures_time) return task.small.empty() ? task.verify : task.small;
     std::vector<Axes> all = task.verify;
     all.insert(all.end(), task.bench.begin(), task.bench.end());
+    if (!measures_time) all.insert(all.end(), task.small.begin(), task.small.end());
     return all;
 }
 

@@ -16,7 +16,7 @@
 
 namespace recuda {
 
-inline constexpr size_t kMostPoints = 1 << 14;
+inline constexpr size_t kMostPoints = 1 << 12;
 
 struct Arm {
     std::shared_ptr<const KernelFile> file;
@@ -54,7 +54,7 @@ class Space {
 /// The text with the directive `task NAME`, replacing the one it has: a file that can be checked by itself.
 std::string with_task(const std::string& text, Language language, const std::string& task);
 
-/// The workloads that a candidate must be legal for: those that the device verifies and times.
+/// The workloads that a candidate must be legal for: the task's own, and its small ones where the device runs those.
 std::vector<Axes> workloads_of(const Task& task, bool measures_time);
 
 }  // namespace recuda

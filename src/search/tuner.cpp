@@ -35,7 +35,7 @@ class Tuner final : public Proposer {
 
     std::vector<Candidate> propose(std::span<const Evaluation> screened, size_t at_most) override {
         look_at(screened);
-        for (const auto& rung : {&Tuner::seeds, &Tuner::spread, &Tuner::moves, &Tuner::rest})
+        for (const auto rung : {&Tuner::seeds, &Tuner::spread, &Tuner::moves, &Tuner::rest})
             if (std::vector<Place> places = (this->*rung)(); !places.empty()) return candidates(places, at_most);
         return {};
     }
@@ -71,24 +71,63 @@ class Tuner final : public Proposer {
         return open;
     }
 
-    /// Arms whose seed was right first; by the seeds alone, so that the plan of the spread stays what it is.
-    std::vector<size_t> arms_in_turn() const {
-        std::set<size_t> good;
-        for (const Evaluation* evaluation : right_)
-            if (place_of(*evaluation).index == 0) good.insert(place_of(*evaluation).arm);
-        std::vector<size_t> arms(good.begin(), good.end());
-        for (size_t arm = 0; arm < space_.arms().size(); ++arm)
-            if (!good.contains(arm)) arms.push_back(arm);
-        return good.empty() || good.size() == arms.size() ? arms : in_two(arms, good.size());
-    }
-    std::vector<size_t> in_two(std::vector<size_t> arms, size_t good) const {
-        failed_from_ = good;
-        return arms;
+    /// Every point but the first of these arms, the arms in turn.
+    void take_in_turn(const std::vector<size_t>& arms, std::vector<Place>& places) const {
+        bool more = true;
+        for (size_t round = 0; more; ++round) {
+            more = false;
+            for (const size_t arm : arms) {
+                const std::vector<size_t>& shuffled = space_.arms()[arm].shuffled;
+                if (round >= shuffled.size()) continue;
+                places.push_back({arm, shuffled[round]});
+                more = true;
+            }
+        }
     }
 
-    std::vector<Place> spread() const;
-    std::vector<Place> moves() const;
-    std::vector<Place> rest() const;
+    /// The arms whose seed was right, then the others: it hangs on the seeds alone, so a spread that has begun stays
+    /// what it is.
+    std::vector<Place> open_in_turn(size_t at_most) const {
+        std::set<size_t> good;
+        for (const Evaluation* evaluation : right_)
+            if (const Place place = place_of(*evaluation); place.index == 0) good.insert(place.arm);
+        std::vector<size_t> others;
+        for (size_t arm = 0; arm < space_.arms().size(); ++arm)
+            if (!good.contains(arm)) others.push_back(arm);
+        std::vector<Place> places;
+        take_in_turn({good.begin(), good.end()}, places);
+        take_in_turn(others, places);
+        std::erase_if(places, [&](Place place) { return !is_open(place); });
+        places.resize(std::min(places.size(), at_most));
+        return places;
+    }
+
+    std::vector<Place> spread() const {
+        const size_t arms = space_.arms().size(), wanted = total_ > arms ? (total_ - arms + 1) / 2 : 0;
+        const size_t done = std::count_if(tried_.begin(), tried_.end(), [](Place place) { return place.index != 0; });
+        return done < wanted ? open_in_turn(std::min(kBatch, wanted - done)) : std::vector<Place>();
+    }
+
+    std::vector<Place> moves() const {
+        std::vector<std::vector<size_t>> near;
+        for (size_t i = 0; i < (right_.size() + kKeptShare - 1) / kKeptShare; ++i)
+            near.push_back(space_.arms()[place_of(*right_[i]).arm].neighbours(place_of(*right_[i]).index));
+        std::vector<Place> chosen;
+        std::set<Place> seen;
+        bool more = true;
+        for (size_t step = 0; more && chosen.size() < kBatch; ++step) {
+            more = false;
+            for (size_t i = 0; i < near.size() && chosen.size() < kBatch; ++i) {
+                if (step >= near[i].size()) continue;
+                more = true;
+                const Place place{place_of(*right_[i]).arm, near[i][step]};
+                if (is_open(place) && seen.insert(place).second) chosen.push_back(place);
+            }
+        }
+        return chosen;
+    }
+
+    std::vector<Place> rest() const { return open_in_turn(kBatch); }
 
     std::vector<Candidate> candidates(const std::vector<Place>& places, size_t at_most) const {
         std::vector<Candidate> chosen;
@@ -102,9 +141,11 @@ class Tuner final : public Proposer {
     std::map<std::string, Place> digests_;
     std::map<Place, std::string> known_;
     std::set<Place> tried_;
-    std::vector<const Evaluation*> right_;
-    mutable size_t failed_from_ = 0;
+    std::vector<const Evaluation*> right_;  // best first
 };
 
 }  // namespace
+
+std::unique_ptr<Proposer> make_tuner(const Space& space, size_t total) { return std::make_unique<Tuner>(space, total); }
+
 }  // namespace recuda

@@ -38,6 +38,7 @@ class RunFolder {
 
     const std::filesystem::path& path() const { return path_; }
     const std::string& run() const { return run_; }
+    const RunFacts& facts() const { return facts_; }
     /// In the order of the lines.
     const std::vector<Evaluation>& recorded() const { return recorded_; }
 

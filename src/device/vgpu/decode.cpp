@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "device/vgpu/assignment.h"
+#include "device/vgpu/faults.h"
 #include "device/vgpu/memory/layout.h"
 #include "device/vgpu/program.h"
 #include "device/vgpu/special.h"
@@ -325,7 +326,7 @@ bool ProgramDecoder::entry_parameter(std::string_view name, int64_t at, uint32_t
         const auto [start, size] = program_.parameters[i];
         if (at < 0 || at + bytes > size) throw Unsupported(fmt::format("a read past the end of parameter '{}'", name));
         for (const Constant& known : code_.constants)
-            if (known.kind == Constant::Kind::parameter && known.bits == start + at && known.which == bytes && known.bytes == lane_bytes) {
+            if (known.kind == Constant::Kind::parameter && known.bits == start + static_cast<uint64_t>(at) && known.which == bytes && known.bytes == lane_bytes) {
                 *offset = known.offset;
                 return true;
             }

@@ -142,7 +142,7 @@ const Program& Vgpu::program_of(Module& module, const ptx::Function& entry) {
 
 void Vgpu::check(const Launch& launch, const Program& program) const {
     const auto& entry = *program.entry->source;
-    const auto refuse = [](const auto&... words) { throw Refused{fmt::format(words...)}; };
+    const auto refuse = []<typename... Args>(fmt::format_string<Args...> words, Args&&... args) { throw Refused{fmt::format(words, std::forward<Args>(args)...)}; };
     if (launch.grid.volume() == 0 || launch.block.volume() == 0) refuse("a grid or block of no threads");
     if (launch.block.volume() > info_.max_threads_per_block || launch.block.x > 1024 || launch.block.y > 1024 || launch.block.z > 64)
         refuse("a block of {} threads: at most {}", launch.block.volume(), info_.max_threads_per_block);

@@ -102,6 +102,26 @@ uint64_t float_bits(double x, const Conversion& how) {
     }
 }
 
+/// From f64 a NaN keeps its sign and the upper digits of its payload, quiet.
+float narrow_nan(double x) {
+    const uint64_t bits = bits_of(x);
+    return as_float(static_cast<uint32_t>(bits >> 32 & 0x80000000u) | 0x7fc00000u | static_cast<uint32_t>(bits >> 29 & 0x003fffffu));
+}
+
+/// NaN to NaN, for a conversion that neither saturates nor makes an integer.
+uint64_t nan_bits(double x, const Conversion& how) {
+    if (how.from != Type::f64) {
+        if (how.to != Type::f64) return how.to == Type::f32 ? kNan : kHalfNan;
+        return how.ftz ? bits_of(static_cast<double>(as_float(kNan))) : bits_of(x);
+    }
+    switch (how.to) {
+        case Type::f64: return bits_of(x) | 0x0008000000000000;
+        case Type::f32: return bits_of(narrow_nan(x));
+        case Type::f16: return (bits_of(narrow_nan(x)) >> 16 & 0x8000) | 0x7e00 | (bits_of(x) >> 42 & 0x1ff);
+        default: return kHalfNan;
+    }
+}
+
 uint64_t integer_from_float(double x, const Conversion& how) {
     const uint32_t bits = 8 * ptx::size_bytes(how.to);
     if (is_nan(x)) {
@@ -157,9 +177,7 @@ uint64_t converted(uint64_t source, const Conversion& how) {
     }
     const double value = float_value(source, how);
     if (is_integer(how.to)) return extended(integer_from_float(value, how), how.to);
-    if (is_nan(value) && how.to == Type::f64 && !how.sat) {
-        return how.from == Type::f64 ? bits_of(with_payload(value, value)) : bits_of(value);
-    }
+    if (is_nan(value) && !how.sat) return nan_bits(value, how);
     return float_bits(integral_value(value, how.integral), how);
 }
 
@@ -271,7 +289,7 @@ Handler quick_float(const Conversion& how) {
     switch (how.from) {
         case Type::f16: return lanes<[](uint16_t a) { return canonical(from_half(a)); }>;
         case Type::bf16: return lanes<[](uint16_t a) { return static_cast<uint32_t>(a) << 16; }>;
-        case Type::f64: return lanes<[](double a) { return canonical(static_cast<float>(a)); }>;
+        case Type::f64: return lanes<[](double a) { return is_nan(a) ? narrow_nan(a) : static_cast<float>(a); }>;
         case Type::s32: return lanes<[](int32_t a) { return static_cast<float>(a); }>;
         case Type::u32: return lanes<[](uint32_t a) { return static_cast<float>(as_double(0x4330000000000000 | a) - 0x1p52); }>;
         default: return nullptr;

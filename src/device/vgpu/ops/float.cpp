@@ -482,7 +482,7 @@ bool is_of(Class which, T bits) {
         case Class::infinite: return top && mantissa == 0;
         case Class::number: return !(top && mantissa != 0);
         case Class::notanumber: return top && mantissa != 0;
-        case Class::normal: return !top && exponent != 0;
+        case Class::normal: return !top && (exponent != 0 || mantissa == 0);  // zeros count as normal
         default: return exponent == 0 && mantissa != 0;
     }
 }

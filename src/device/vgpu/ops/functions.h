@@ -74,7 +74,7 @@ inline float wave_of(float x, int quadrants) {
     s = s * z - 1.0 / 5040;
     s = s * z + 1.0 / 120;
     s = s * z - 1.0 / 6;
-    s = r + r * z * s;
+    s = r * (1.0 + z * s);
     double c = 1.0 / 479001600;
     c = c * z - 1.0 / 3628800;
     c = c * z + 1.0 / 40320;

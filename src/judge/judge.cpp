@@ -1,0 +1,68 @@
+#include "judge/judge.h"
+
+#include <algorithm>
+#include <future>
+#include <thread>
+
+#include "judge/session.h"
+
+namespace recuda {
+namespace {
+
+/// Candidates that are built together: twice as many as compile at a time, so that no worker waits for the slowest.
+size_t build_ahead() { return 2 * std::max(1u, std::thread::hardware_concurrency()); }
+
+class Judge : public Evaluator {
+ public:
+    Judge(Task task, std::unique_ptr<Device> device, Builder& builder, const JudgeOptions& options)
+        : session_(std::move(task), std::move(device), builder, options) {}
+
+    void evaluate(std::span<const Candidate> candidates, Depth depth, const std::stop_token& stop, const std::function<void(Evaluation)>& done) override {
+        if (candidates.empty() || stop.stop_requested()) return;
+        session_.open();
+        const size_t ahead = build_ahead();
+        std::future<std::vector<Built>> next = begin_builds(candidates.first(std::min(ahead, candidates.size())), depth);
+        for (size_t first = 0; first < candidates.size(); first += ahead) {
+            std::vector<Built> built = next.get();
+            const std::span<const Candidate> now = candidates.subspan(first, built.size());
+            const size_t behind = first + built.size();
+            if (behind < candidates.size()) next = begin_builds(candidates.subspan(behind, std::min(ahead, candidates.size() - behind)), depth);
+            for (size_t i = 0; i < now.size(); ++i) {
+                if (stop.stop_requested()) return;
+                Judged judged = session_.judge(now[i], std::move(built[i]), depth, true, stop);
+                if (judged.stopped) return;
+                done(std::move(judged.evaluation));
+            }
+        }
+    }
+
+    std::string device_description() const override {
+        const DeviceInfo& info = session_.info();
+        std::string text = fmt::format("{} ({}), {} SMs, L2 {} MiB", info.name, session_.target(), info.sm_count, info.l2_bytes >> 20);
+        if (info.memory_bytes_per_ns > 0) text += fmt::format(", memory {:.0f} GB/s by its data sheet", info.memory_bytes_per_ns);
+        if (!info.driver.empty()) text += ", driver " + info.driver;
+        return text;
+    }
+    std::string device_kind() const override { return session_.info().kind == DeviceKind::vgpu ? "vgpu" : "cuda"; }
+    std::string device_name() const override { return session_.info().name; }
+    std::string device_target() const override { return session_.target(); }
+    bool measures_time() const override { return session_.info().measures_time; }
+    const DeviceLimits& limits() const override { return session_.limits(); }
+
+ private:
+    std::future<std::vector<Built>> begin_builds(std::span<const Candidate> candidates, Depth depth) {
+        std::vector<Order> orders;
+        for (const Candidate& candidate : candidates) orders.push_back(session_.order(candidate, depth));
+        return std::async(std::launch::async, [this, orders = std::move(orders)]() mutable { return build_all(session_.builder(), std::move(orders)); });
+    }
+
+    Session session_;
+};
+
+}  // namespace
+
+std::unique_ptr<Evaluator> make_judge(Task task, std::unique_ptr<Device> device, Builder& builder, const JudgeOptions& options) {
+    return std::make_unique<Judge>(std::move(task), std::move(device), builder, options);
+}
+
+}  // namespace recuda

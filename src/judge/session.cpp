@@ -1,0 +1,237 @@
+#include "judge/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "build/builder.h"
+#include "judge/estimate.h"
+#include "judge/float_atomics.h"
+#include "judge/limits.h"
+#include "judge/statistics.h"
+#include "task/catalogue.h"
+#include "task/op.h"
+
+namespace recuda {
+namespace {
+
+constexpr uint32_t kScreenSamples = 10, kWholeSamples = 30;
+
+JudgeOptions completed(JudgeOptions options, const Device& device) {
+    if (options.target.empty()) options.target = device.info().target;
+    while (options.seed == 0) options.seed = uint64_t{std::random_device{}()} << 32 | std::random_device{}();
+    return options;
+}
+
+DeviceLimits limits_for(const Device& device, const std::string& target) {
+    DeviceInfo info = device.info();
+    info.target = target;
+    return limits_of(info);
+}
+
+std::string device_text(const DeviceInfo& info, const std::string& target) {
+    return info.kind == DeviceKind::vgpu ? "vgpu " + target : "cuda " + info.name + " " + target;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
+
+Evaluation begun(const Candidate& candidate, const Task& task, const Built& built, Depth depth) {
+    Evaluation evaluation;
+    evaluation.digest = candidate.digest;
+    evaluation.task = task.name;
+    evaluation.origin = candidate.origin;
+    evaluation.parent = candidate.parent;
+    evaluation.language = candidate.file->language == Language::cuda ? "cuda" : "triton";
+    evaluation.idea = candidate.file->idea;
+    evaluation.tunables = candidate.point;
+    evaluation.resources = built.resources;
+    evaluation.build_seconds = built.seconds;
+    evaluation.stage = depth == Depth::screen ? "screen" : "whole";
+    evaluation.when = utc_now();
+    return evaluation;
+}
+
+void conclude(Evaluation& evaluation, Outcome outcome, const std::string& log) {
+    evaluation.outcome = evaluation.verdict.outcome = outcome;
+    if (!log.empty()) evaluation.verdict.log = log;
+}
+
+/// Of an exact task: the float atomics of what was built, "" where there are none.
+std::string forbidden_atomic(const Program& program) {
+    for (const std::vector<Binary>& binaries : program.built())
+        for (const Binary& binary : binaries)
+            if (std::string found = float_atomic(binary.ptx); !found.empty()) return found;
+    return "";
+}
+
+size_t workload_of(const Program& program, const Axes& axes) {
+    size_t i = 0;
+    while (i < program.workloads() && program.axes(i) != axes) ++i;
+    return i;
+}
+
+/// The comparison over all workloads: geometric means of ratio and bounds, which is wider than the true interval.
+Comparison combined(const std::vector<Comparison>& each) {
+    std::vector<double> ratios, lows, highs;
+    for (const Comparison& one : each) ratios.push_back(one.ratio), lows.push_back(one.low), highs.push_back(one.high);
+    const Median ratio{geometric_mean(ratios), geometric_mean(lows), geometric_mean(highs)};
+    return {each.front().baseline, verdict_of(ratio, 0.01), ratio.value, ratio.low, ratio.high, {}, each.front().evidence + ", geometric mean of the workloads"};
+}
+
+}  // namespace
+
+Session::Session(Task task, std::unique_ptr<Device> device, Builder& builder, JudgeOptions options)
+    : task_(std::move(task)),
+      device_(std::move(device)),
+      builder_(builder),
+      options_(completed(std::move(options), *device_)),
+      limits_(limits_for(*device_, options_.target)),
+      reference_(task_, *device_, builder_, options_.target),
+      cases_(task_, *device_, reference_, options_.seed),
+      benchmark_(task_, *device_, cases_) {}
+
+Session::~Session() = default;
+
+std::vector<Workload> Session::workloads(Depth depth) const { return verified_workloads(task_, info().kind, options_.axes, depth); }
+
+/// Verified workloads first, in their order; then those that are only measured.
+std::vector<Axes> Session::built_axes(Depth depth) const {
+    std::vector<Axes> all;
+    for (const Workload& workload : workloads(depth)) all.push_back(workload.axes);
+    if (info().measures_time)
+        for (const Axes& axes : task_.bench)
+            if (std::find(all.begin(), all.end(), axes) == all.end()) all.push_back(axes);
+    return all;
+}
+
+void Session::open() {
+    if (open_) return;
+    reference_.prepare(built_axes(Depth::whole));
+    cases_.trust(trusted_program());
+    open_ = true;
+}
+
+std::unique_ptr<Program> Session::trusted_program() {
+    for (const std::filesystem::path& path : seed_files(*task_.op)) {
+        if (path.stem() != "plain") continue;
+        const std::vector<Axes> all = built_axes(Depth::whole);
+        const Candidate candidate = candidate_from(path, all, limits_);
+        CompileOptions options{.target = options_.target, .candidate = false, .cubin = info().kind == DeviceKind::cuda};
+        std::vector<Order> orders;
+        orders.push_back(order_of(candidate, task_, all, limits_, options));
+        Built built = std::move(build_all(builder_, std::move(orders)).front());
+        if (built.outcome != Outcome::correct) throw Error("the plain seed of op {} is {}: {}", task_.op->name, name(built.outcome), built.log);
+        return std::make_unique<Program>(*device_, std::move(built.compilation), std::move(built.binaries), limits_);
+    }
+    return nullptr;
+}
+
+Order Session::order(const Candidate& candidate, Depth depth) const {
+    // PTX is enough to screen on the virtual GPU, at half the time; a cubin tells registers and spills.
+    const CompileOptions options{.target = options_.target, .cubin = info().kind == DeviceKind::cuda || depth == Depth::whole};
+    return order_of(candidate, task_, built_axes(depth), limits_, options);
+}
+
+Judged Session::judge(const Candidate& candidate, Built built, Depth depth, bool stop_at_failure, const std::stop_token& stop) {
+    const auto start = std::chrono::steady_clock::now();
+    open();
+    Judged judged{begun(candidate, task_, built, depth), nullptr, false};
+    Evaluation& evaluation = judged.evaluation;
+    evaluation.device = device_text(info(), options_.target);
+    evaluation.target = options_.target;
+    conclude(evaluation, built.outcome, built.log);
+    if (built.outcome == Outcome::correct) {
+        try {
+            Program program(*device_, std::move(built.compilation), std::move(built.binaries), limits_);
+            const std::string atomic = task_.op->exact ? forbidden_atomic(program) : "";
+            if (!atomic.empty()) conclude(evaluation, Outcome::refused, fmt::format("{} adds floats in no fixed order, which an exact task does not allow", atomic));
+            else verify_into(judged, program, depth, {options_.schedules, options_.count, stop_at_failure, stop});
+            if (evaluation.outcome == Outcome::correct && !judged.stopped && info().measures_time) measure_into(evaluation, program, depth);
+        } catch (const LaunchRefused& refused) {
+            conclude(evaluation, Outcome::launch_refused, refused.what());
+        }
+    }
+    cases_.trim();
+    evaluation.judge_seconds = seconds_since(start);
+    return judged;
+}
+
+void Session::verify_into(Judged& judged, Program& program, Depth depth, const VerifyOptions& options) {
+    Verified verified = verify(program, workloads(depth), task_, *device_, cases_, options);
+    Evaluation& evaluation = judged.evaluation;
+    judged.stopped = verified.stopped;
+    evaluation.verdict = std::move(verified.verdict);
+    evaluation.outcome = evaluation.verdict.outcome;
+    if (info().kind == DeviceKind::vgpu && options_.axes.empty())
+        for (const Axes& axes : task_.left_out_as_small()) evaluation.verdict.left_out.push_back(shown(axes));
+    if (verified.counters.empty()) return;
+    auto sum = std::make_shared<Counters>();
+    for (const auto& [axes, counters] : verified.counters) sum->add(*counters);
+    judged.counters = std::move(sum);
+    if (evaluation.outcome == Outcome::correct && !info().measures_time) estimate_into(evaluation, program, verified);
+}
+
+void Session::estimate_into(Evaluation& evaluation, const Program& program, const Verified& verified) const {
+    std::vector<double> estimates;
+    for (const Axes& axes : estimated_workloads(task_, info().kind, options_.axes)) {
+        const auto counted = verified.counters.find(axes);
+        const size_t workload = workload_of(program, axes);
+        if (counted == verified.counters.end() || workload == program.workloads()) return;
+        estimates.push_back(estimate(*counted->second, program.plan(workload), info()));
+    }
+    evaluation.estimate = geometric_mean(estimates);
+}
+
+void Session::measure_into(Evaluation& evaluation, Program& program, Depth depth) {
+    std::vector<double> medians;
+    for (const Axes& axes : task_.bench) {
+        Measured measured = benchmark_.measure(program, workload_of(program, axes), depth == Depth::screen ? kScreenSamples : kWholeSamples);
+        if (measured.outcome == Outcome::correct || measured.outcome == Outcome::impossible) {
+            medians.push_back(measured.measurement.median_ns);
+            evaluation.measurements.push_back(std::move(measured.measurement));
+        }
+        if (measured.outcome == Outcome::correct) continue;
+        conclude(evaluation, measured.outcome, measured.log);
+        if (measured.outcome != Outcome::impossible) forget(program);
+        return;
+    }
+    if (medians.empty()) return;
+    evaluation.median_ns = geometric_mean(medians);
+    if (depth == Depth::whole) compare_into(evaluation, program);
+}
+
+void Session::compare_into(Evaluation& evaluation, Program& program) {
+    for (const std::string& name : options_.baselines) {
+        Baseline& other = baseline(name);
+        std::vector<Comparison> each;
+        for (const Axes& axes : task_.bench) {
+            Benchmark::Compared compared = benchmark_.compare(program, workload_of(program, axes), *other.program, workload_of(*other.program, axes), name);
+            if (compared.measured.outcome != Outcome::correct) {
+                evaluation.verdict.log += fmt::format("no comparison with {} at {}: {}\n", name, shown(axes), compared.measured.log);
+                return;
+            }
+            each.push_back(std::move(compared.comparison));
+        }
+        if (each.empty()) continue;
+        evaluation.comparisons.push_back(combined(each));
+        evaluation.comparisons.insert(evaluation.comparisons.end(), each.begin(), each.end());
+    }
+}
+
+Session::Baseline& Session::baseline(const std::string& name) {
+    for (Baseline& known : baselines_)
+        if (known.name == name) return known;
+    if (name != "plain") throw UsageError("there is no baseline {}; there is plain", name);
+    baselines_.push_back({name, trusted_program()});
+    if (!baselines_.back().program) throw Error("op {} has no plain seed to compare with", task_.op->name);
+    return baselines_.back();
+}
+
+void Session::forget(Program& program) {
+    program.forget();
+    cases_.forget();
+    benchmark_.forget();
+    for (Baseline& known : baselines_) known.program->forget();
+}
+
+}  // namespace recuda

@@ -1,0 +1,212 @@
+#include "search/search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "judge/evaluator.h"
+#include "search/deadline.h"
+#include "search/proposer.h"
+#include "store/run_folder.h"
+
+namespace recuda {
+namespace {
+
+constexpr double kScreeningShare = 0.75;  // of a time limit; the rest is for the finalists
+constexpr char kWhole[] = "whole", kScreen[] = "screen";
+
+using Clock = std::chrono::steady_clock;
+
+class Search {
+ public:
+    Search(const SearchParts& parts, const SearchOptions& options, const std::stop_token& stop,
+           const std::function<void(const SearchProgress&)>& progress)
+        : evaluator_(parts.evaluator),
+          proposer_(parts.proposer),
+          folder_(parts.folder),
+          options_(options),
+          progress_(progress),
+          stop_(stop),
+          screening_(kScreeningShare * options.time_limit_s, stop),
+          end_(options.time_limit_s, stop) {
+        for (const Evaluation& evaluation : folder_.recorded()) learn(evaluation);
+    }
+
+    RunResult run() {
+        const StoppedBy screened = screen();
+        const bool proven = judge_finalists();
+        RunResult result = gathered();
+        result.stopped_by = proven                   ? screened
+                            : stop_.stop_requested() ? StoppedBy::interrupt
+                                                     : StoppedBy::time;
+        if (result.stopped_by == StoppedBy::converged) result.exhausted = proposer_.exhausted();
+        if (result.best) result.best_file = shown(folder_.write_best(folder_.candidate(*result.best)));
+        result.seconds = std::chrono::duration<double>(Clock::now() - started_).count();
+        folder_.finish(dump(to_json(result)));
+        return result;
+    }
+
+ private:
+    /// Takes a recorded evaluation in.
+    void learn(const Evaluation& evaluation) {
+        const std::string& digest = evaluation.digest;
+        if (!screened_.contains(digest) && !whole_.contains(digest)) order_.push_back(digest);
+        (evaluation.stage == kWhole ? whole_ : screened_)[digest] = evaluation;
+    }
+
+    /// Proposes and screens from the beginning; what is recorded is taken from there, so that a resumed run takes the
+    /// same way. Recorded candidates that are never proposed count as well: they use the total up.
+    StoppedBy screen() {
+        std::vector<Evaluation> history;
+        while (history.size() < options_.num_candidates) {
+            std::vector<Candidate> batch = proposer_.propose(history, options_.num_candidates - history.size());
+            if (batch.empty()) return StoppedBy::converged;
+            const std::vector<Candidate> fresh = trim_to_budget(batch);
+            if (batch.empty()) break;
+            if (!fresh.empty() && screening_.token().stop_requested())
+                return stop_.stop_requested() ? StoppedBy::interrupt : StoppedBy::time;
+            judge(fresh, Depth::screen, screening_.token());
+            for (const Candidate& candidate : batch)
+                if (const auto found = screened_.find(candidate.digest); found != screened_.end())
+                    history.push_back(found->second);
+        }
+        return StoppedBy::candidates;
+    }
+
+    /// Takes those that the total has no room for out of the batch; gives back those that are to be judged.
+    std::vector<Candidate> trim_to_budget(std::vector<Candidate>& batch) const {
+        const size_t room = options_.num_candidates - std::min(options_.num_candidates, order_.size());
+        std::vector<Candidate> fresh;
+        std::erase_if(batch, [&](const Candidate& candidate) {
+            if (screened_.contains(candidate.digest)) return false;
+            if (fresh.size() == room) return true;
+            fresh.push_back(candidate);
+            return false;
+        });
+        return fresh;
+    }
+
+    void judge(const std::vector<Candidate>& candidates, Depth depth, const std::stop_token& stop) {
+        tell(depth, 0, candidates.size());
+        size_t count = 0;
+        evaluator_.evaluate(candidates, depth, stop, [&](Evaluation evaluation) {
+            const Candidate& candidate = candidates.at(count++);
+            evaluation.digest = candidate.digest;
+            evaluation.origin = candidate.origin;
+            evaluation.parent = candidate.parent;
+            evaluation.stage = depth == Depth::whole ? kWhole : kScreen;
+            folder_.record(std::move(evaluation), candidate);
+            learn(folder_.recorded().back());
+            tell(depth, count, candidates.size());
+        });
+        if (count < candidates.size() && !stop.stop_requested())
+            throw Error("the judge gave {} evaluations for {} candidates", count, candidates.size());
+    }
+
+    /// The best few right ones that were not wrong when they were judged whole.
+    std::vector<const Evaluation*> finalists() const {
+        std::vector<const Evaluation*> right;
+        for (const std::string& digest : order_) {
+            const auto screened = screened_.find(digest), whole = whole_.find(digest);
+            if (screened == screened_.end() || screened->second.outcome != Outcome::correct) continue;
+            if (whole == whole_.end() || whole->second.outcome == Outcome::correct) right.push_back(&screened->second);
+        }
+        std::stable_sort(right.begin(), right.end(),
+                         [](const Evaluation* a, const Evaluation* b) { return ranks_before(*a, *b); });
+        right.resize(std::min(right.size(), options_.finalists));
+        return right;
+    }
+
+    /// Judges finalists whole until all that are left are right; false when it was stopped before.
+    bool judge_finalists() {
+        while (true) {
+            std::vector<Candidate> fresh;
+            for (const Evaluation* finalist : finalists())
+                if (!whole_.contains(finalist->digest)) fresh.push_back(folder_.candidate(*finalist));
+            if (fresh.empty()) return true;
+            if (end_.token().stop_requested()) return false;
+            judge(fresh, Depth::whole, end_.token());
+        }
+    }
+
+    /// The last evaluation of a candidate.
+    const Evaluation& last(const std::string& digest) const {
+        const auto whole = whole_.find(digest);
+        return whole != whole_.end() ? whole->second : screened_.at(digest);
+    }
+
+    RunResult gathered() const {
+        RunResult result{.run = folder_.run(),
+                         .task = folder_.facts().task,
+                         .out_dir = shown(folder_.path()),
+                         .preset = options_.preset,
+                         .device_kind = evaluator_.device_kind(),
+                         .device_name = evaluator_.device_name(),
+                         .device_target = evaluator_.device_target(),
+                         .measures_time = evaluator_.measures_time()};
+        for (const std::string& digest : order_) result.evaluations.push_back(last(digest));
+        sort_best_first(result.evaluations);
+        if (!result.evaluations.empty() && result.evaluations.front().outcome == Outcome::correct)
+            result.best = result.evaluations.front();
+        return result;
+    }
+
+    void tell(Depth depth, size_t count, size_t total) const {
+        if (!progress_) return;
+        const Evaluation* best = nullptr;
+        for (const auto& [digest, evaluation] : screened_)
+            if (evaluation.outcome == Outcome::correct && (best == nullptr || ranks_before(evaluation, *best)))
+                best = &evaluation;
+        if (depth == Depth::whole)
+            progress_({SearchProgress::Stage::whole, count, total, best});
+        else
+            progress_({SearchProgress::Stage::screening, order_.size(), options_.num_candidates, best});
+    }
+
+    Evaluator& evaluator_;
+    Proposer& proposer_;
+    RunFolder& folder_;
+    const SearchOptions& options_;
+    const std::function<void(const SearchProgress&)>& progress_;
+    std::stop_token stop_;
+    Deadline screening_, end_;
+    Clock::time_point started_ = Clock::now();
+    std::map<std::string, Evaluation> screened_, whole_;  // by digest
+    std::vector<std::string> order_;                      // digests as they came
+};
+
+void refuse(bool asked, const char* option, const char* what) {
+    if (asked) throw Error("{} is not part of this version yet: leave {} out", what, option);
+}
+
+}  // namespace
+
+void check_options(const SearchOptions& options) {
+    refuse(options.retrieval, "--enable-retrieval", "retrieval");
+    refuse(!options.program.empty(), "--program", "a program of a language model");
+    refuse(!options.policy.empty(), "--policy", "a search policy");
+}
+
+std::string shown(const SearchOptions& options) {
+    return dump(Json{{"preset", options.preset},
+                     {"num_candidates", options.num_candidates},
+                     {"repair_attempts", options.repair_attempts},
+                     {"time_limit_s", options.time_limit_s},
+                     {"seed", options.seed},
+                     {"enable_retrieval", options.retrieval},
+                     {"program", json_text(options.program)},
+                     {"policy", json_text(options.policy)},
+                     {"baselines", options.baselines},
+                     {"finalists", options.finalists}});
+}
+
+RunResult search(const SearchParts& parts, const SearchOptions& options, const std::stop_token& stop,
+                 const std::function<void(const SearchProgress&)>& progress) {
+    return Search(parts, options, stop, progress).run();
+}
+
+}  // namespace recuda

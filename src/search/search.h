@@ -1,0 +1,59 @@
+// The search: propose, judge, record, until the budget is spent. What it knows of the judge is Evaluator, of the disk
+// RunFolder, and of where candidates come from Proposer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "store/run_result.h"
+
+namespace recuda {
+
+class Evaluator;
+class Proposer;
+class RunFolder;
+
+struct SearchOptions {
+    std::string preset = "offline";
+    size_t num_candidates = 24;   // distinct ones in all, those of earlier starts included
+    unsigned repair_attempts = 2; // of a model's candidate; there is nobody to repair offline
+    double time_limit_s = 0;      // 0: none
+    uint64_t seed = 0;
+    bool retrieval = false;
+    std::string program, policy;
+    std::vector<std::string> baselines{"plain"};
+    size_t finalists = 3;         // right ones that are judged whole at the end
+};
+
+/// Throws Error for what is asked for and not part of this version: retrieval, a program, a policy.
+void check_options(const SearchOptions& options);
+
+/// The options as run.json keeps them, a JSON object.
+std::string shown(const SearchOptions& options);
+
+struct SearchProgress {
+    enum class Stage { screening, whole } stage = Stage::screening;
+    size_t done = 0, total = 0;    // candidates, or finalists
+    const Evaluation* best = nullptr;
+};
+
+struct SearchParts {
+    Evaluator& evaluator;
+    Proposer& proposer;
+    RunFolder& folder;
+};
+
+/// Searches until the candidates, the time or the proposer are at an end, or `stop` is requested; then judges the best few
+/// whole, writes best.cu and run.json, and brings results.duckdb up to date. A finalist that is wrong on the whole list
+/// of workloads loses, and the next one takes its place. What is recorded in the folder is not judged again.
+///
+/// With a time limit the last quarter of it is kept for the finalists. Throws Error when the world fails; what was
+/// recorded is kept.
+RunResult search(const SearchParts& parts, const SearchOptions& options, const std::stop_token& stop,
+                 const std::function<void(const SearchProgress&)>& progress = {});
+
+}  // namespace recuda
