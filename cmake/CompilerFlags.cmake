@@ -18,7 +18,9 @@ set(CMAKE_EXE_LINKER_FLAGS_ASAN "-fsanitize=address,undefined")
 # GCC 12 sees overlapping copies in std::string where there are none (its bug 105651).
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers -Wno-restrict)
 if(RECUDA_WERROR)
-    add_compile_options(-Werror)
+    # Warnings that come from the optimiser's view of inlined library code stay warnings: GCC 12's are often false.
+    add_compile_options(-Werror -Wno-error=array-bounds -Wno-error=stringop-overflow -Wno-error=stringop-overread
+        -Wno-error=maybe-uninitialized -Wno-error=dangling-pointer)
 endif()
 
 # The virtual GPU must round exactly where PTX says so: no fusing of a multiplication and an addition, whatever the

@@ -10,7 +10,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <condition_variable>
 #include <cstring>
+#include <deque>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
@@ -61,10 +67,51 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
     return all;
 }
 
+/// Runs functions on one thread that lives as long as the process. Children are started there, because
+/// PR_SET_PDEATHSIG fires when the thread that forked ends, not when its process does (prctl(2)).
+class Spawner {
+ public:
+    template <typename Function>
+    auto run(Function function) {
+        std::packaged_task<decltype(function())()> task(std::move(function));
+        auto result = task.get_future();
+        {
+            const std::lock_guard lock(mutex_);
+            waiting_.emplace_back([&task] { task(); });
+        }
+        arrived_.notify_one();
+        return result.get();
+    }
+
+    /// Never destroyed: its thread ends with the process.
+    static Spawner& only() {
+        static auto* spawner = new Spawner;
+        return *spawner;
+    }
+
+ private:
+    Spawner() {
+        std::thread([this] {
+            while (true) {
+                std::unique_lock lock(mutex_);
+                arrived_.wait(lock, [this] { return !waiting_.empty(); });
+                const std::function<void()> next = std::move(waiting_.front());
+                waiting_.pop_front();
+                lock.unlock();
+                next();
+            }
+        }).detach();
+    }
+
+    std::mutex mutex_;
+    std::condition_variable arrived_;
+    std::deque<std::function<void()>> waiting_;
+};
+
 /// Starts `command` in a process group of its own with the three descriptors (-1: inherited) as its standard streams.
 /// The child dies with us. Between fork and exec only async-signal-safe calls are made; a failed exec comes back
 /// through a close-on-exec pipe.
-pid_t start(const std::vector<std::string>& command, std::array<int, 3> streams, const ProcessOptions& options) {
+pid_t start_here(const std::vector<std::string>& command, std::array<int, 3> streams, const ProcessOptions& options) {
     Pipe failure;
     const std::vector<std::string> environment = environment_with(options.environment);
     const std::vector<char*> arguments = pointers(command), variables = pointers(environment);
@@ -97,6 +144,10 @@ pid_t start(const std::vector<std::string>& command, std::array<int, 3> streams,
         throw Error("cannot start {}: {}", command.front(), std::strerror(why));
     }
     return child;
+}
+
+pid_t start(const std::vector<std::string>& command, std::array<int, 3> streams, const ProcessOptions& options) {
+    return Spawner::only().run([&] { return start_here(command, streams, options); });
 }
 
 int await(pid_t child) {

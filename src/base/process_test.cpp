@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "base/error.h"
 
 namespace recuda {
@@ -56,6 +58,14 @@ TEST(WorkerProcess, TellsHowItEnded) {
     EXPECT_EQ(child.ending(), "exit status 5");
     EXPECT_FALSE(child.running());
     EXPECT_FALSE(child.send("x"));
+}
+
+TEST(WorkerProcess, OutlivesTheThreadThatStartedIt) {
+    std::optional<WorkerProcess> echo;
+    std::thread([&] { echo.emplace(std::vector<std::string>{"cat"}); }).join();
+    std::string message;
+    ASSERT_TRUE(echo->send("still here"));
+    EXPECT_EQ(echo->receive(message, 10), WorkerProcess::Received::message);
 }
 
 }  // namespace

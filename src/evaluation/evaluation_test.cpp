@@ -44,7 +44,7 @@ Evaluation whole() {
     return evaluation;
 }
 
-TEST(Evaluation, survives_json) {
+TEST(Evaluation, SurvivesJson) {
     const Json json = to_json(whole());
     EXPECT_EQ(to_json(evaluation_from_json(parse_json(dump(json), "a line"))), json);
     EXPECT_EQ(json.at("workloads").at(0).at("max_error"), "inf");
@@ -53,14 +53,14 @@ TEST(Evaluation, survives_json) {
     EXPECT_EQ(json.at("reports").at(0).at("check"), "misaligned");
 }
 
-TEST(Evaluation, refuses_other_json) {
+TEST(Evaluation, RefusesOtherJson) {
     for (const char* text : {"{}", "[]", "3", R"({"id": 3})"}) EXPECT_THROW(evaluation_from_json(parse_json(text, "a line")), Error) << text;
     Json json = to_json(whole());
     json["outcome"] = "splendid";
     EXPECT_THROW(evaluation_from_json(json), Error);
 }
 
-TEST(Evaluation, ranks) {
+TEST(Evaluation, Ranks) {
     Evaluation wrong = whole(), slow = whole(), fast = whole(), estimated = whole(), bare = whole();
     wrong.median_ns = 1;
     for (Evaluation* correct : {&slow, &fast, &estimated, &bare}) correct->outcome = Outcome::correct;
@@ -73,7 +73,7 @@ TEST(Evaluation, ranks) {
         for (size_t j = 0; j < 5; ++j) EXPECT_EQ(ranks_before(*order[i], *order[j]), i < j) << i << " " << j;
 }
 
-TEST(Evaluation, time_is_utc) {
+TEST(Evaluation, TimeIsUtc) {
     const std::string now = utc_now();
     ASSERT_EQ(now.size(), 20u) << now;
     EXPECT_EQ(now[10], 'T');

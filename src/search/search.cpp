@@ -95,9 +95,6 @@ class Search {
         size_t count = 0;
         evaluator_.evaluate(candidates, depth, stop, [&](Evaluation evaluation) {
             const Candidate& candidate = candidates.at(count++);
-            evaluation.digest = candidate.digest;
-            evaluation.origin = candidate.origin;
-            evaluation.parent = candidate.parent;
             evaluation.stage = depth == Depth::whole ? kWhole : kScreen;
             folder_.record(std::move(evaluation), candidate);
             learn(folder_.recorded().back());

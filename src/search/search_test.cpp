@@ -44,7 +44,7 @@ KernelFile seed(const std::string& name, const std::string& directives) {
                              name + ".cu", Language::cuda);
 }
 
-/// 1 + 16 + 3 points; those of `wide` with A*B > 32 are not legal.
+/// 1 + 17 + 3 points; those of `wide` with A*B > 32 are not legal.
 std::vector<KernelFile> seeds() {
     return {seed("plain", ""), seed("wide", "//! tune A = 1, 2, 4, 8\n//! tune B = 1, 2, 4, 8, 16\n//! require A * B <= 32\n"),
             seed("bad", "//! tune C = 1, 2, 3\n")};
@@ -147,13 +147,13 @@ TEST_F(SearchTest, a_small_space_is_exhausted) {
     ScriptedJudge judge;
     const RunResult result = run("D", judge, {.num_candidates = 500});
     EXPECT_EQ(result.stopped_by, StoppedBy::converged);
-    EXPECT_EQ(result.exhausted, "all 22 points of 3 seeds were evaluated");
-    EXPECT_EQ(result.evaluations.size(), 22u);
+    EXPECT_EQ(result.exhausted, "all 21 points of 3 seeds were evaluated");
+    EXPECT_EQ(result.evaluations.size(), 21u);
     EXPECT_EQ(result.outcomes().at("build_failed"), 3);
 }
 
 TEST_F(SearchTest, the_number_of_candidates_is_kept_exactly) {
-    for (const size_t count : {0, 1, 2, 3, 4, 7, 21}) {
+    for (const size_t count : {0, 1, 4, 21}) {
         ScriptedJudge judge;
         const std::string out = "D" + std::to_string(count);
         EXPECT_EQ(run(out, judge, {.num_candidates = count}).evaluations.size(), count);
@@ -173,7 +173,7 @@ TEST_F(SearchTest, one_seed_gives_one_set_of_candidates_and_seeds_differ) {
 TEST_F(SearchTest, a_run_stopped_anywhere_ends_as_an_undisturbed_one) {
     ScriptedJudge undisturbed;
     const RunResult whole = run("U", undisturbed, {.num_candidates = 12, .seed = 3});
-    for (int at = 0; at < undisturbed.calls; at += 2) {
+    for (int at = 0; at < undisturbed.calls; at += 3) {
         const std::string out = "D" + std::to_string(at);
         std::stop_source stop;
         ScriptedJudge first, second;
@@ -215,11 +215,11 @@ TEST_F(SearchTest, a_finalist_that_is_wrong_on_the_whole_list_loses) {
 
 TEST_F(SearchTest, a_time_limit_ends_the_run_with_what_was_found) {
     ScriptedJudge judge;
-    judge.before = [](int) { std::this_thread::sleep_for(std::chrono::milliseconds(30)); };
-    const RunResult result = run("D", judge, {.num_candidates = 5000, .time_limit_s = 0.4});
+    judge.before = [](int) { std::this_thread::sleep_for(std::chrono::milliseconds(100)); };
+    const RunResult result = run("D", judge, {.num_candidates = 5000, .time_limit_s = 1});
     EXPECT_EQ(result.stopped_by, StoppedBy::time);
     EXPECT_GE(result.evaluations.size(), 2u);
-    EXPECT_LT(result.evaluations.size(), 22u);
+    EXPECT_LT(result.evaluations.size(), 21u);
     EXPECT_TRUE(result.best);
 }
 
@@ -234,7 +234,7 @@ TEST(Space, neighbours_are_one_step_then_two) {
     const Task task = small_task();
     const Space space(task, seeds(), workloads_of(task, false), DeviceLimits{}, 0);
     ASSERT_EQ(space.arms().size(), 3u);
-    EXPECT_EQ(space.size(), 22u);
+    EXPECT_EQ(space.size(), 21u);
     const Arm& wide = space.arms()[1];
     const auto found = wide.neighbours(0);  // A = 1, B = 1
     ASSERT_GE(found.size(), 4u);
@@ -246,7 +246,7 @@ TEST(Space, neighbours_are_one_step_then_two) {
 
 TEST(Space, a_seed_without_legal_points_is_named_and_a_huge_one_is_sampled) {
     std::string tunes;
-    for (const char name : std::string("ABCDEFGH")) tunes += std::string("//! tune ") + name + " = 1, 2, 3, 4, 5, 6, 7, 8\n";
+    for (const char name : std::string("ABCDEF")) tunes += std::string("//! tune ") + name + " = 1, 2, 3, 4, 5, 6, 7, 8\n";
     const Task task = small_task();
     const Space space(task, {seed("none", "//! require H == 63\n"), seed("huge", tunes + "//! require A > 1\n")},
                       workloads_of(task, false), DeviceLimits{}, 0);

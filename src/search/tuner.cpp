@@ -17,7 +17,7 @@
 namespace recuda {
 namespace {
 
-constexpr size_t kBatch = 6, kKeptShare = 3;
+constexpr size_t kBatch = 4, kKeptShare = 3;
 
 struct Place {
     size_t arm = 0, index = 0;

@@ -120,6 +120,9 @@ void RunFolder::write_run(const std::string& old) const {
 
 void RunFolder::record(Evaluation evaluation, const Candidate& candidate) {
     evaluation.id = fmt::format("{}-{}", run_, recorded_.size() + 1);
+    evaluation.digest = candidate.digest;
+    evaluation.origin = candidate.origin;
+    evaluation.parent = candidate.parent;
     evaluation.language = name_of(candidate.file->language);
     evaluation.file = fmt::format("candidates/{}{}", candidate.digest, extension(evaluation.language));
     std::error_code ignored;

@@ -42,7 +42,7 @@ class RunFolder {
     /// In the order of the lines.
     const std::vector<Evaluation>& recorded() const { return recorded_; }
 
-    /// Gives the evaluation its id and file, and keeps candidate and evaluation. On the disk when it returns.
+    /// Gives the evaluation its id and what the candidate says of itself, and keeps both. On the disk when it returns.
     void record(Evaluation evaluation, const Candidate& candidate);
 
     /// The recorded candidate: its kernel file at its only point. Throws Error when the file is missing or is not what

@@ -68,8 +68,10 @@ void create_store(const fs::path& path) {
     try {
         {
             Database database(made, Access::write);
+            database.run("BEGIN");
             for (const char* table : kTables) database.run(table);
             database.run("INSERT INTO meta VALUES ('format', ?), ('schema', ?)", {kFormat, std::to_string(kStoreSchema)});
+            database.run("COMMIT");
             database.run("CHECKPOINT");
         }
         if (::link(made.c_str(), path.c_str()) != 0 && errno != EEXIST &&
@@ -88,8 +90,9 @@ void create_store(const fs::path& path) {
 /// Opens what exists and has been found to be ours before anything may write to it.
 Database open_store(const fs::path& path, Access access, const LockWait& wait, Trust trust) {
     std::error_code ignored;
-    if (access == Access::write && !fs::exists(fs::symlink_status(path, ignored))) create_store(path);
-    if (access == Access::read || trust == Trust::none) {
+    const bool missing = !fs::exists(fs::symlink_status(path, ignored));
+    if (access == Access::write && missing) create_store(path);
+    if (access == Access::read || (trust == Trust::none && !missing)) {
         Database database(path, Access::read, wait);
         check_meta(database, path);
         if (access == Access::write) read_through(database);

@@ -133,14 +133,14 @@ Tensor filled(const Fill& fill, DType dtype, const Shape& shape, uint64_t seed, 
 }
 
 std::string_view name(Battery battery) {
-    constexpr std::array<std::string_view, 7> kNames{"normal", "large",   "zeros",  "constant",
-                                                     "ties",   "outlier", "special"};
+    constexpr std::array<std::string_view, 8> kNames{"normal", "large",   "zeros", "constant",
+                                                     "ties",   "outlier", "tiny",  "special"};
     return kNames[static_cast<size_t>(battery)];
 }
 
 const std::vector<Battery>& all_batteries() {
-    static const std::vector<Battery> all{Battery::normal, Battery::large,   Battery::zeros,  Battery::constant,
-                                          Battery::ties,   Battery::outlier, Battery::special};
+    static const std::vector<Battery> all{Battery::normal, Battery::large,   Battery::zeros, Battery::constant,
+                                          Battery::ties,   Battery::outlier, Battery::tiny,  Battery::special};
     return all;
 }
 
@@ -172,6 +172,9 @@ void apply(Battery battery, Tensor& tensor, uint64_t seed, std::string_view stre
             return each([&] { return static_cast<double>(rng.below(4)) / 2 - 0.5; });
         case Battery::outlier:
             for (int64_t row = 0; row < rows; ++row) tensor.set(anywhere(row), 1e4 * sign());
+            return;
+        case Battery::tiny:
+            for (int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, tensor.at(i) * 0x1p-10);
             return;
         case Battery::special: {
             const std::array<double, 3> values{std::nan(""), HUGE_VAL, -HUGE_VAL};

@@ -35,6 +35,7 @@ enum class Battery {
     constant,  // each row one value
     ties,      // quantised to a few levels
     outlier,   // one element of each row 1e4
+    tiny,      // the op's own fill times 2^-10: an epsilon beside a mean square shows
     special,   // NaN, +inf and -inf, each in a row of its own, other rows as usual
 };
 

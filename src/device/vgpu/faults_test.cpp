@@ -11,6 +11,7 @@ namespace recuda::vgpu {
 namespace {
 
 struct Case {
+    friend void PrintTo(const Case& wanted, std::ostream* out) { *out << wanted.kernel; }
     const char* kernel;
     Check check;
     Dim3 grid, block;
@@ -47,11 +48,13 @@ TEST_P(Faults, AreReportedOnceWithTheirPlace) {
     std::vector<uint32_t> lines = here;
     lines.insert(lines.end(), other.begin(), other.end());
     EXPECT_THAT(lines, testing::Contains(report.line)) << report.message;
-    if (report.other) EXPECT_THAT(lines, testing::Contains(report.other->line));
+    if (report.other) {
+        EXPECT_THAT(lines, testing::Contains(report.other->line));
+    }
     if (report.check == Check::shared_race) {
         ASSERT_TRUE(report.other);
         EXPECT_FALSE(report.thread == report.other->thread);
-        if (!other.empty()) EXPECT_NE(report.line, report.other->line);
+        EXPECT_EQ(report.line != report.other->line, !other.empty());
     }
     EXPECT_EQ(report.file, "faults.cu");
     EXPECT_EQ(report.kernel, kernel);
@@ -74,8 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"unwritten", Check::uninitialised, {1}, {32}, "u", kFirst, kFirst, 0, 4, 32},
                     Case{"unwritten_shared", Check::uninitialised, {1}, {64}, "tile", kFirst, {40, 0, 0}, 160, 4, 1},
                     Case{"past_shared", Check::out_of_bounds, {1}, {64}, "tile", kFirst, {63, 0, 0}, 256, 4, 1},
-                    Case{"missing_barrier", Check::shared_race, {1}, {64}, "tile", kFirst, kFirst, 0, 4, 1},
-                    Case{"early_overwrite", Check::shared_race, {1}, {64}, "tile", kFirst, kFirst, 0, 2, 1},
+                    Case{"missing_barrier", Check::shared_race, {1}, {64}, "tile", kFirst, {63, 0, 0}, 0, 4, 1},
+                    Case{"early_overwrite", Check::shared_race, {1}, {64}, "tile", kFirst, {63, 0, 0}, 64, 2, 1},
                     Case{"within_a_warp", Check::shared_race, {1}, {32}, "tile", kFirst, kFirst, 4, 4, 1},
                     Case{"two_writers", Check::shared_race, {1}, {64}, "word", kFirst, {1, 0, 0}, 0, 4, 1},
                     Case{"endless", Check::runaway, {1}, {64}, "", kFirst, kFirst, 0, 0, 1},

@@ -26,6 +26,12 @@ inline uint64_t bits_of(double value) { return std::bit_cast<uint64_t>(value); }
 inline bool is_nan(float x) { return x != x; }
 inline bool is_nan(double x) { return x != x; }
 
+/// `yes` or `no` by masking: chains of conditions become branches that keep a loop from vectorising.
+inline uint32_t choose(bool condition, uint32_t yes, uint32_t no) {
+    const uint32_t mask = 0u - static_cast<uint32_t>(condition);
+    return (yes & mask) | (no & ~mask);
+}
+
 inline float canonical(float x) { return as_float(is_nan(x) ? kNan : bits_of(x)); }
 
 /// A denormal becomes the zero of its sign.
@@ -94,7 +100,7 @@ inline float from_half(uint16_t half) {
     const uint32_t magnitude = static_cast<uint32_t>(half & 0x7fff) << 13;
     // As a float's bits the magnitude is 2^112 too small, denormals too; exponent 31 is infinity or NaN.
     const uint32_t scaled = bits_of(as_float(magnitude) * 0x1p112f);
-    return as_float(sign | ((half & 0x7c00) == 0x7c00 ? scaled | 0x7f800000u : scaled));
+    return as_float(sign | scaled | choose(magnitude >= 0x0f800000u, 0x7f800000u, 0));
 }
 
 inline float from_bfloat(uint16_t bfloat) { return as_float(static_cast<uint32_t>(bfloat) << 16); }
@@ -102,19 +108,19 @@ inline float from_bfloat(uint16_t bfloat) { return as_float(static_cast<uint32_t
 namespace detail {
 inline uint16_t nearest_half(float x) {
     const uint32_t bits = bits_of(x), magnitude = bits & 0x7fffffff;
-    const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
+    const uint32_t sign = bits >> 16 & 0x8000;
     const uint32_t normal = (magnitude + 0xfff + (magnitude >> 13 & 1) - (112u << 23)) >> 13;
     // Adding 0.5 leaves a denormal's digits, rounded, at the end of the sum.
     const uint32_t denormal = bits_of(as_float(magnitude) + 0.5f) - bits_of(0.5f);
-    const uint32_t finite = magnitude < 0x38800000u ? denormal : normal;
-    const uint32_t result = magnitude >= 0x477ff000u ? 0x7c00 : finite;
-    return static_cast<uint16_t>(magnitude > 0x7f800000u ? kHalfNan : (sign | result));
+    const uint32_t finite = choose(magnitude < 0x38800000u, denormal, normal);
+    const uint32_t result = sign | choose(magnitude >= 0x477ff000u, 0x7c00, finite);
+    return static_cast<uint16_t>(choose(magnitude > 0x7f800000u, kHalfNan, result));
 }
 
 inline uint16_t nearest_bfloat(float x) {
     const uint32_t bits = bits_of(x);
     const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    return static_cast<uint16_t>((bits & 0x7fffffff) > 0x7f800000u ? kHalfNan : rounded);
+    return static_cast<uint16_t>(choose((bits & 0x7fffffff) > 0x7f800000u, kHalfNan, rounded));
 }
 }  // namespace detail
 
