@@ -89,7 +89,11 @@ def load_module(source, file):
 
 def specialised(function, arguments, file):
     """Signature, constants and attributes of a kernel as Triton's ASTSource takes them."""
-    given = {a["name"]: a for a in arguments}
+    given = {}
+    for index, argument in enumerate(arguments):  # one without a name is positional
+        if not argument["name"] and index >= len(function.arg_names):
+            raise Refused(f"{file}: {function.__name__} takes {len(function.arg_names)} arguments, the launch gives {len(arguments)}")
+        given[argument["name"] or function.arg_names[index]] = argument
     for name in given:
         if name not in function.arg_names:
             raise Refused(f"{file}: {function.__name__} has no argument '{name}': it takes {', '.join(function.arg_names)}")

@@ -188,7 +188,9 @@ std::string version_in(std::string_view text) {
 
 void ask_nvrtc_version(Tool& tool, const std::string& builtins) {
     try {
-        tool.version = version_in(Nvrtc(tool.path, builtins).banner());
+        // Never closed: NVRTC keeps memory for its lifetime that nobody could free after it.
+        static const Nvrtc* const nvrtc = new Nvrtc(tool.path, builtins);
+        tool.version = version_in(nvrtc->banner());
     } catch (const Error& error) {
         tool.state = Tool::State::unusable;
         tool.advice = fmt::format("{}; {}", error.what(), kAdvice);

@@ -88,6 +88,19 @@ TEST_F(TritonTest, LeavesTheCubinOutWhereNobodyNeedsIt) {
     EXPECT_EQ(result.binaries[0].entries[0].required_threads, (Dim3{256, 1, 1}));
 }
 
+TEST_F(TritonTest, GivesOneBinaryAKernelInTheirOrder) {
+    BuildRequest request = triton_request(kScale);
+    request.kernels.push_back(request.kernels[0]);
+    request.kernels[1].arguments.back().constant = "256";
+    request.kernels[1].num_warps = 2;
+    const BuildResult result = build(request);
+    ASSERT_EQ(result.outcome, Outcome::correct) << result.log;
+    ASSERT_EQ(result.binaries.size(), 2u);
+    EXPECT_EQ(result.binaries[0].entries[0].required_threads, (Dim3{128, 1, 1}));
+    EXPECT_EQ(result.binaries[1].entries[0].required_threads, (Dim3{64, 1, 1}));
+    for (const Binary& binary : result.binaries) EXPECT_EQ(binary.cubin.substr(1, 3), "ELF");
+}
+
 TEST_F(TritonTest, CompilesForOtherTargets) {
     for (const char* target : {"sm_80", "sm_100", "sm_120", "sm_121"}) {
         BuildRequest request = triton_request(kScale);

@@ -36,12 +36,12 @@ constexpr long kBloatedKilobytes = 1 << 20;  // a kernel with CUB takes 200 MB
 }
 
 /// NVRTC is opened and has compiled once before the jail closes: it reads no further libraries after that.
-Nvrtc warm_compiler(const WorkerSetup& setup) {
-    Nvrtc nvrtc(setup.nvrtc, setup.builtins);
-    nvrtc.compile("extern \"C\" __global__ void warm(float* x) { *x = 1.0f; }", "warm.cu",
-                  {"--gpu-architecture=sm_80"});
+const Nvrtc& warm_compiler(const WorkerSetup& setup) {
+    static const Nvrtc* const nvrtc = new Nvrtc(setup.nvrtc, setup.builtins);  // never closed: see toolchain.cpp
+    nvrtc->compile("extern \"C\" __global__ void warm(float* x) { *x = 1.0f; }", "warm.cu",
+                   {"--gpu-architecture=sm_80"});
     enter_jail(setup.jail);
-    return nvrtc;
+    return *nvrtc;
 }
 
 /// Whether a compilation has left this process large: a fresh one is cheaper than its memory.
@@ -70,7 +70,7 @@ int serve_compile_worker() {
         const WorkerSetup setup = unpacked_setup(*first);
         if (::chdir(setup.folder.c_str()) != 0) throw Error("cannot enter {}: {}", setup.folder, std::strerror(errno));
         if (!setup.program.empty()) become(setup);
-        const Nvrtc nvrtc = warm_compiler(setup);
+        const Nvrtc& nvrtc = warm_compiler(setup);
         write_message(STDOUT_FILENO, "+");
         serve(nvrtc);
         return 0;

@@ -84,9 +84,11 @@ Tool duckdb() {
 
 std::vector<Tool> language_models() {
     std::vector<Tool> tools;
-    for (const PresetState& preset : list_presets())
-        tools.push_back({"language model " + preset.name, preset.usable ? Tool::State::ok : Tool::State::unusable, "",
-                         preset.file, preset.usable ? "" : preset.why});
+    for (const Preset& preset : read_presets(preset_folders())) {
+        const std::string why = preset.why_unusable();
+        tools.push_back({"language model " + preset.name, why.empty() ? Tool::State::ok : Tool::State::unusable, "",
+                         preset.file.string(), why});
+    }
     return tools;
 }
 

@@ -15,19 +15,26 @@ namespace {
 
 constexpr const char* kDbHelp = "The store; default: RECUDA_DB, else results.duckdb in the current folder";
 
-std::string cell(const Json& value) { return value.is_null() ? "-" : value.is_string() ? value.get<std::string>() : dump(value); }
+std::string cell(const Json& value) {
+    return value.is_null() ? "-" : value.is_string() ? value.get<std::string>() : dump(value);
+}
 
 std::string best_ratio(const Json& row) {
     for (const Json& comparison : row.at("comparisons"))
-        if (comparison.at("ratio").is_number()) return fmt::format("{:.2f}x {}", comparison.at("ratio").get<double>(), cell(comparison.at("baseline")));
+        if (comparison.at("ratio").is_number())
+            return fmt::format("{:.2f}x {}", comparison.at("ratio").get<double>(), cell(comparison.at("baseline")));
     return "-";
 }
 
 std::string table(const Json& rows) {
-    std::string text = fmt::format("{:<28} {:<12} {:<14} {:>11}  {:<16} {:<26} {}\n", "TASK", "DIGEST", "OUTCOME", "MEDIAN ns", "COMPARED", "DEVICE", "WHEN");
+    std::string text = fmt::format("{:<28} {:<12} {:<14} {:>11}  {:<16} {:<26} {}\n", "TASK", "DIGEST", "OUTCOME",
+                                   "MEDIAN ns", "COMPARED", "DEVICE", "WHEN");
     for (const Json& row : rows)
-        text += fmt::format("{:<28} {:<12} {:<14} {:>11}  {:<16} {:<26} {}\n", cell(row.at("task")), cell(row.at("digest")).substr(0, 12), cell(row.at("outcome")),
-                            row.at("median_ns").is_number() ? fmt::format("{:.0f}", row.at("median_ns").get<double>()) : "-", best_ratio(row), cell(row.at("device")), cell(row.at("when")));
+        text += fmt::format(
+            "{:<28} {:<12} {:<14} {:>11}  {:<16} {:<26} {}\n", cell(row.at("task")),
+            cell(row.at("digest")).substr(0, 12), cell(row.at("outcome")),
+            row.at("median_ns").is_number() ? fmt::format("{:.0f}", row.at("median_ns").get<double>()) : "-",
+            best_ratio(row), cell(row.at("device")), cell(row.at("when")));
     return text;
 }
 
@@ -48,8 +55,10 @@ int results_command(CommandLine& line) {
     line.example("cuda-rlm results --task nano30b_rmsnorm");
     if (!line.parse()) return 0;
     const Json rows = results(main_store(db), query);
-    if (line.json()) print_json(rows);
-    else print_text(table(rows));
+    if (line.json())
+        print_json(rows);
+    else
+        print_text(table(rows));
     return 0;
 }
 
@@ -60,8 +69,10 @@ int show_command(CommandLine& line) {
     line.example("cuda-rlm show 3fa9c01d");
     if (!line.parse()) return 0;
     const Json shown = show(main_store(db), digest);
-    if (line.json()) print_json(shown);
-    else print_text(story(shown));
+    if (line.json())
+        print_json(shown);
+    else
+        print_text(story(shown));
     return 0;
 }
 
@@ -70,7 +81,8 @@ int merge_results_command(CommandLine& line) {
     std::string into;
     MergeOptions options;
     line.words("PATH", paths, "Stores, or folders with stores below them; default: the current folder");
-    line.option("--into", "DB", into, "The store to merge into; default: RECUDA_DB, else results.duckdb in the current folder");
+    line.option("--into", "DB", into,
+                "The store to merge into; default: RECUDA_DB, else results.duckdb in the current folder");
     line.flag("--dry-run", options.dry_run, "Count, and change nothing");
     line.example("cuda-rlm merge-results artifacts --into all.duckdb");
     if (!line.parse()) return 0;
@@ -81,8 +93,10 @@ int merge_results_command(CommandLine& line) {
         print_json(to_json(report));
         return 0;
     }
-    print_text(fmt::format("{} stores found, {} merged: {} rows added, {} were there\n", report.found.size(), report.merged.size(), report.added, report.present));
-    for (const MergeReport::Skipped& skipped : report.skipped) print_text(fmt::format("skipped {}: {}\n", skipped.path, skipped.why));
+    print_text(fmt::format("{} stores found, {} merged: {} rows added, {} were there\n", report.found.size(),
+                           report.merged.size(), report.added, report.present));
+    for (const MergeReport::Skipped& skipped : report.skipped)
+        print_text(fmt::format("skipped {}: {}\n", skipped.path, skipped.why));
     return 0;
 }
 

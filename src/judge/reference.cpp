@@ -6,7 +6,7 @@
 #include "build/builder.h"
 #include "judge/build.h"
 #include "judge/inputs.h"
-#include "judge/limits.h"
+#include "device/limits.h"
 #include "task/op.h"
 
 namespace recuda {
@@ -19,14 +19,15 @@ DType exact_type(const TensorSpec& tensor) { return is_floating(tensor.dtype) ? 
 
 uint64_t bytes_of(const TensorSpec& spec, DType dtype, const Axes& axes) { return static_cast<uint64_t>(buffer_elements(spec, axes)) * size_bytes(dtype); }
 
-ExtraBuffers extra_buffers(const Op& op) {
+}  // namespace
+
+ExtraBuffers reference_buffers(const Op& op, OutputTypes outputs) {
     ExtraBuffers extra;
-    for (const TensorSpec* tensor : written_tensors(op)) extra[written_name(*tensor)] = exact_type(*tensor);
+    for (const TensorSpec* tensor : written_tensors(op))
+        extra[written_name(*tensor)] = outputs == OutputTypes::exact ? exact_type(*tensor) : tensor->dtype;
     for (const TensorSpec& tensor : op.auxiliaries) extra[tensor.name] = tensor.dtype;
     return extra;
 }
-
-}  // namespace
 
 Candidate candidate_from(const std::filesystem::path& path, std::span<const Axes> workloads, const DeviceLimits& limits) {
     auto file = std::make_shared<const KernelFile>(read_kernel_file(path));
@@ -52,7 +53,7 @@ void Reference::prepare(const std::vector<Axes>& workloads) {
     if (missing.empty()) return;
     const DeviceLimits limits = limits_of(device_.info());
     const Candidate candidate = candidate_from(task_.op->folder / "reference.cu", missing, limits);
-    CompileOptions options{.target = target_, .outputs = OutputTypes::exact, .extra = extra_buffers(*task_.op), .candidate = false};
+    CompileOptions options{.target = target_, .outputs = OutputTypes::exact, .extra = reference_buffers(*task_.op, OutputTypes::exact), .candidate = false};
     options.cubin = device_.info().kind == DeviceKind::cuda;
     std::vector<Order> orders;
     orders.push_back({recuda::compile(candidate, task_, missing, limits, options), ""});

@@ -15,6 +15,10 @@ class Builder;
 /// The first legal point of a kernel file of ours, as a candidate. Throws Error where it has none for these workloads.
 Candidate candidate_from(const std::filesystem::path& path, std::span<const Axes> workloads, const DeviceLimits& limits);
 
+/// Buffers that the reference names beside the op's tensors: the written side of inout tensors, and auxiliaries. In an exact build
+/// they hold f64, and so do floating outputs.
+ExtraBuffers reference_buffers(const Op& op, OutputTypes outputs);
+
 class Reference {
  public:
     Reference(const Task& task, Device& device, Builder& builder, std::string target);

@@ -29,6 +29,10 @@ Ring::Ring(const Task& task, Device& device, const Case& contents, uint64_t l2_b
     sets_ = static_cast<size_t>(std::max<uint64_t>(2, std::min({wanted, kLimitBytes / set_bytes, kMostSets})));
     cold_ = sets_ * set_bytes > 3 * l2_bytes;
     for (const auto& [name, stride] : strides_) buffers_.add(name, stride * sets_);
+    for (const TensorSpec& tensor : task.op->auxiliaries) {
+        strides_[tensor.name] = 0;
+        buffers_.add(tensor.name, static_cast<uint64_t>(buffer_elements(tensor, axes_)) * size_bytes(tensor.dtype));
+    }
     for (const TensorSpec& input : task.op->inputs) write(input.name, 0, sets_);
 }
 
@@ -41,6 +45,8 @@ size_t Ring::take(size_t count) {
 Places Ring::places(size_t set) const {
     Places places = buffers_.places();
     for (auto& [name, place] : places) place.offset_bytes = strides_.find(name)->second * (set % sets_);
+    for (const TensorSpec& input : task_.op->inputs)
+        if (input.inout) places[input.name + "_out"] = places.at(input.name);
     return places;
 }
 

@@ -19,6 +19,7 @@ class Ring {
     bool is_cold() const { return cold_; }
     /// The first of `count` sets that no timing has used for longest.
     size_t take(size_t count);
+    /// Also under the names by which a timed reference knows them: `res_out` of an inout `res`, and auxiliary tensors (one for all sets).
     Places places(size_t set) const;
     /// Poisons all outputs, and puts inout tensors of `count` sets from `first` on (round the ring) in their first state.
     void reset(size_t first, size_t count, std::byte poison);
@@ -33,7 +34,7 @@ class Ring {
     Axes axes_;
     InputContents contents_;
     Buffers buffers_;
-    std::map<std::string, uint64_t, std::less<>> strides_;  // bytes from one set to the next
+    std::map<std::string, uint64_t, std::less<>> strides_;  // bytes from one set to the next; 0: one for all
     size_t sets_ = 2, next_ = 0;
     bool cold_ = false;
 };

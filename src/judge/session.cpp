@@ -4,10 +4,12 @@
 #include <chrono>
 #include <random>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "build/builder.h"
 #include "judge/estimate.h"
 #include "judge/float_atomics.h"
-#include "judge/limits.h"
+#include "device/limits.h"
 #include "judge/statistics.h"
 #include "task/catalogue.h"
 #include "task/op.h"
@@ -17,7 +19,12 @@ namespace {
 
 constexpr uint32_t kScreenSamples = 10, kWholeSamples = 30;
 
+/// Fills in what the options leave open. Throws UsageError for a baseline that there is not.
 JudgeOptions completed(JudgeOptions options, const Device& device) {
+    const std::vector<std::string> known{"plain", "reference"};
+    for (const std::string& name : options.baselines)
+        if (std::find(known.begin(), known.end(), name) == known.end())
+            throw UsageError("there is no baseline {}{}; there are {}", name, did_you_mean(name, known), joined(known, ", "));
     if (options.target.empty()) options.target = device.info().target;
     while (options.seed == 0) options.seed = uint64_t{std::random_device{}()} << 32 | std::random_device{}();
     return options;
@@ -113,17 +120,22 @@ void Session::open() {
 
 std::unique_ptr<Program> Session::trusted_program() {
     for (const std::filesystem::path& path : seed_files(*task_.op)) {
-        if (path.stem() != "plain") continue;
-        const std::vector<Axes> all = built_axes(Depth::whole);
-        const Candidate candidate = candidate_from(path, all, limits_);
-        CompileOptions options{.target = options_.target, .candidate = false, .cubin = info().kind == DeviceKind::cuda};
-        std::vector<Order> orders;
-        orders.push_back(order_of(candidate, task_, all, limits_, options));
-        Built built = std::move(build_all(builder_, std::move(orders)).front());
-        if (built.outcome != Outcome::correct) throw Error("the plain seed of op {} is {}: {}", task_.op->name, name(built.outcome), built.log);
-        return std::make_unique<Program>(*device_, std::move(built.compilation), std::move(built.binaries), limits_);
+        if (path.stem() == "plain") return own_program(path, {});
     }
     return nullptr;
+}
+
+/// A kernel file of the catalogue for every workload. That it can be built and launched is our part.
+std::unique_ptr<Program> Session::own_program(const std::filesystem::path& path, CompileOptions options) {
+    options.target = options_.target;
+    options.candidate = false;
+    options.cubin = info().kind == DeviceKind::cuda;
+    const std::vector<Axes> all = built_axes(Depth::whole);
+    std::vector<Order> orders;
+    orders.push_back(order_of(candidate_from(path, all, limits_), task_, all, limits_, options));
+    Built built = std::move(build_all(builder_, std::move(orders)).front());
+    if (built.outcome != Outcome::correct) throw Error("{} is {}: {}", shown(path), name(built.outcome), built.log);
+    return std::make_unique<Program>(*device_, std::move(built.compilation), std::move(built.binaries), limits_);
 }
 
 Order Session::order(const Candidate& candidate, Depth depth) const {
@@ -221,9 +233,12 @@ void Session::compare_into(Evaluation& evaluation, Program& program) {
 Session::Baseline& Session::baseline(const std::string& name) {
     for (Baseline& known : baselines_)
         if (known.name == name) return known;
-    if (name != "plain") throw UsageError("there is no baseline {}; there is plain", name);
-    baselines_.push_back({name, trusted_program()});
-    if (!baselines_.back().program) throw Error("op {} has no plain seed to compare with", task_.op->name);
+    std::unique_ptr<Program> program;
+    if (name == "plain") program = trusted_program();
+    else if (name == "reference")
+        program = own_program(task_.op->folder / "reference.cu", {.extra = reference_buffers(*task_.op, OutputTypes::stored)});
+    if (!program) throw Error("op {} has no plain seed to compare with", task_.op->name);
+    baselines_.push_back({name, std::move(program)});
     return baselines_.back();
 }
 

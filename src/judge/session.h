@@ -54,6 +54,7 @@ class Session {
     void measure_into(Evaluation& evaluation, Program& program, Depth depth);
     void compare_into(Evaluation& evaluation, Program& program);
     std::unique_ptr<Program> trusted_program();
+    std::unique_ptr<Program> own_program(const std::filesystem::path& path, CompileOptions options);
     Baseline& baseline(const std::string& name);
     void forget(Program& program);
 

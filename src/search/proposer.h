@@ -27,7 +27,8 @@ class Proposer {
 };
 
 /// Seeds times tunables: each seed at its first point, a spread of points over the seeds for half of what is left of
-/// `total`, then moves around the better third of what was right, and at last whatever remains. `space` must outlive it.
+/// `total`, then moves around the better third of what was right, and at last whatever remains. `space` must outlive
+/// it.
 std::unique_ptr<Proposer> make_tuner(const Space& space, size_t total);
 
 }  // namespace recuda

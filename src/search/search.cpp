@@ -40,9 +40,7 @@ class Search {
         const StoppedBy screened = screen();
         const bool proven = judge_finalists();
         RunResult result = gathered();
-        result.stopped_by = proven                   ? screened
-                            : stop_.stop_requested() ? StoppedBy::interrupt
-                                                     : StoppedBy::time;
+        result.stopped_by = proven ? screened : stop_.stop_requested() ? StoppedBy::interrupt : StoppedBy::time;
         if (result.stopped_by == StoppedBy::converged) result.exhausted = proposer_.exhausted();
         if (result.best) result.best_file = shown(folder_.write_best(folder_.candidate(*result.best)));
         result.seconds = std::chrono::duration<double>(Clock::now() - started_).count();

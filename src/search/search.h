@@ -19,14 +19,14 @@ class RunFolder;
 
 struct SearchOptions {
     std::string preset = "offline";
-    size_t num_candidates = 24;   // distinct ones in all, those of earlier starts included
-    unsigned repair_attempts = 2; // of a model's candidate; there is nobody to repair offline
-    double time_limit_s = 0;      // 0: none
+    size_t num_candidates = 24;    // distinct ones in all, those of earlier starts included
+    unsigned repair_attempts = 2;  // of a model's candidate; there is nobody to repair offline
+    double time_limit_s = 0;       // 0: none
     uint64_t seed = 0;
     bool retrieval = false;
     std::string program, policy;
     std::vector<std::string> baselines{"plain"};
-    size_t finalists = 3;         // right ones that are judged whole at the end
+    size_t finalists = 3;  // right ones that are judged whole at the end
 };
 
 /// Throws Error for what is asked for and not part of this version: retrieval, a program, a policy.
@@ -37,7 +37,7 @@ std::string shown(const SearchOptions& options);
 
 struct SearchProgress {
     enum class Stage { screening, whole } stage = Stage::screening;
-    size_t done = 0, total = 0;    // candidates, or finalists
+    size_t done = 0, total = 0;  // candidates, or finalists
     const Evaluation* best = nullptr;
 };
 
@@ -47,9 +47,9 @@ struct SearchParts {
     RunFolder& folder;
 };
 
-/// Searches until the candidates, the time or the proposer are at an end, or `stop` is requested; then judges the best few
-/// whole, writes best.cu and run.json, and brings results.duckdb up to date. A finalist that is wrong on the whole list
-/// of workloads loses, and the next one takes its place. What is recorded in the folder is not judged again.
+/// Searches until the candidates, the time or the proposer are at an end, or `stop` is requested; then judges the best
+/// few whole, writes best.cu and run.json, and brings results.duckdb up to date. A finalist that is wrong on the whole
+/// list of workloads loses, and the next one takes its place. What is recorded in the folder is not judged again.
 ///
 /// With a time limit the last quarter of it is kept for the finalists. Throws Error when the world fails; what was
 /// recorded is kept.

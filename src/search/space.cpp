@@ -43,7 +43,8 @@ std::vector<Point> sample_points(const KernelFile& file, const std::vector<Axes>
     drawn.insert(legal.begin(), legal.end());
     for (size_t i = 0; i < 2 * kMostPoints && legal.size() < kMostPoints; ++i) {
         Point point;
-        for (const Tunable& tunable : file.tunables) point[tunable.name] = tunable.values[rng.below(tunable.values.size())];
+        for (const Tunable& tunable : file.tunables)
+            point[tunable.name] = tunable.values[rng.below(tunable.values.size())];
         if (drawn.insert(point).second && is_legal_everywhere(file, point, workloads, limits)) legal.push_back(point);
     }
     return legal;

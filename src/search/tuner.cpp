@@ -1,11 +1,11 @@
 // The offline tuner.
 //
-// Successive halving (Jamieson and Talwalkar, 2016) spends little on many and more on few. Here the little is a screening
-// on small workloads. Rung by rung: every seed once; then a spread of points, taken in turn from the seeds that were
-// right (a seed that failed comes last, its other points may still be good); then the better third of all right ones is
-// explored, a neighbour of each in turn, and ranked again after each batch, so that what is explored moves to where it is
-// good; what the search then judges whole are the best few. When no leader has an untried neighbour, the remaining points
-// follow, so that a small space is exhausted.
+// Successive halving (Jamieson and Talwalkar, 2016) spends little on many and more on few. Here the little is a
+// screening on small workloads. Rung by rung: every seed once; then a spread of points, taken in turn from the seeds
+// that were right (a seed that failed comes last, its other points may still be good); then the better third of all
+// right ones is explored, a neighbour of each in turn, and ranked again after each batch, so that what is explored
+// moves to where it is good; what the search then judges whole are the best few. When no leader has an untried
+// neighbour, the remaining points follow, so that a small space is exhausted.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -41,7 +41,8 @@ class Tuner final : public Proposer {
     }
 
     std::string exhausted() const override {
-        const bool sampled = std::any_of(space_.arms().begin(), space_.arms().end(), [](const Arm& a) { return a.sampled; });
+        const bool sampled =
+            std::any_of(space_.arms().begin(), space_.arms().end(), [](const Arm& a) { return a.sampled; });
         return fmt::format("all {} {}points of {} seeds were evaluated", digests_.size(), sampled ? "sampled " : "",
                            space_.arms().size());
     }

@@ -88,10 +88,13 @@ Value cell(duckdb_result& result, idx_t column, idx_t row) {
     const DuckDbLibrary& duckdb = duckdb_library();
     if (duckdb.value_is_null(&result, column, row)) return {};
     switch (duckdb.column_type(&result, column)) {
-        case DUCKDB_TYPE_DOUBLE: return duckdb.value_double(&result, column, row);
+        case DUCKDB_TYPE_DOUBLE:
+            return duckdb.value_double(&result, column, row);
         case DUCKDB_TYPE_BIGINT:
-        case DUCKDB_TYPE_INTEGER: return duckdb.value_int64(&result, column, row);
-        default: break;
+        case DUCKDB_TYPE_INTEGER:
+            return duckdb.value_int64(&result, column, row);
+        default:
+            break;
     }
     const duckdb_string text = duckdb.value_string(&result, column, row);
     std::string copy(text.data == nullptr ? "" : text.data, text.size);
@@ -161,8 +164,7 @@ struct Database::Handles {
 
 Database::Database(fs::path path, Access access, const LockWait& wait) : handles_(std::make_unique<Handles>()) {
     handles_->path = std::move(path);
-    const Clock::time_point begun = Clock::now(),
-                            end = begun + milliseconds(static_cast<int64_t>(wait.seconds * 1000));
+    const Clock::time_point begun = Clock::now(), end = begun + milliseconds(static_cast<int64_t>(wait.seconds * 1000));
     handles_->turn = std::unique_lock(mutex_of(handles_->path), std::defer_lock);
     bool told = false;
     while (true) {

@@ -13,12 +13,12 @@
 namespace recuda {
 
 // One row a function: its name in the library without the prefix `duckdb_`.
-#define RECUDA_DUCKDB_FUNCTIONS(row)                                                                             \
-    row(library_version) row(create_config) row(set_config) row(destroy_config) row(open_ext) row(close)         \
-    row(connect) row(disconnect) row(free) row(prepare) row(prepare_error) row(destroy_prepare)                  \
-    row(bind_varchar_length) row(bind_int64) row(bind_double) row(bind_null) row(execute_prepared)               \
-    row(result_error) row(destroy_result) row(column_count) row(row_count) row(column_type) row(value_is_null)   \
-    row(value_int64) row(value_double) row(value_string)
+#define RECUDA_DUCKDB_FUNCTIONS(row)                                                                                  \
+    row(library_version) row(create_config) row(set_config) row(destroy_config) row(open_ext) row(close) row(connect) \
+        row(disconnect) row(free) row(prepare) row(prepare_error) row(destroy_prepare) row(bind_varchar_length)       \
+            row(bind_int64) row(bind_double) row(bind_null) row(execute_prepared) row(result_error)                   \
+                row(destroy_result) row(column_count) row(row_count) row(column_type) row(value_is_null)              \
+                    row(value_int64) row(value_double) row(value_string)
 
 struct DuckDbLibrary {
     DynamicLibrary library;

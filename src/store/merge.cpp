@@ -113,7 +113,7 @@ MergeReport merge(const std::vector<fs::path>& sources, const fs::path& into, co
         try {
             Contents read;
             {
-                Store store(path, Access::read, {.seconds = 0});
+                Store store(path, Access::read, options.source_wait);
                 read.take(store);
             }
             for (StoredRun& run : read.runs) contents.runs.push_back(std::move(run));
@@ -126,6 +126,12 @@ MergeReport merge(const std::vector<fs::path>& sources, const fs::path& into, co
         if (contents.bytes > kBatchBytes) target.add(contents, report);
     }
     target.add(contents, report);
+    return report;
+}
+
+MergeReport merge_run(const fs::path& store, const fs::path& into, const LockWait& wait) {
+    MergeReport report = merge({store}, into, {.target_wait = wait, .source_wait = wait});
+    for (const MergeReport::Skipped& skipped : report.skipped) throw StoreProblem(skipped.path, skipped.why, "");
     return report;
 }
 

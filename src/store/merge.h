@@ -11,8 +11,9 @@
 namespace recuda {
 
 struct MergeOptions {
-    bool dry_run = false;  // count, create and change nothing
-    LockWait target_wait;  // for the target; sources in use are skipped
+    bool dry_run = false;                // count, create and change nothing
+    LockWait target_wait;                // for the target
+    LockWait source_wait{.seconds = 0};  // a source in use is skipped after that
 };
 
 struct MergeReport {
@@ -30,6 +31,9 @@ struct MergeReport {
 /// source that does not exist.
 MergeReport merge(const std::vector<std::filesystem::path>& sources, const std::filesystem::path& into,
                   const MergeOptions& options = {});
+
+/// The end of a run: everything of its own store goes into the main one, and both are waited for. Throws StoreProblem.
+MergeReport merge_run(const std::filesystem::path& store, const std::filesystem::path& into, const LockWait& wait);
 
 nlohmann::json to_json(const MergeReport& report);
 

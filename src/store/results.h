@@ -16,9 +16,9 @@ struct ResultsQuery {
 /// missing store is an empty one and is not created. Throws StoreProblem.
 nlohmann::json results(const std::filesystem::path& store, const ResultsQuery& query);
 
-/// The contract's object for `show`: the newest evaluation of the candidate, whole, with its `source`, its `run` and all
-/// its `evaluations`. `digest` may be a beginning of at least four characters. Throws Error when no candidate, or more
-/// than one, has it.
+/// The contract's object for `show`: the newest evaluation of the candidate, whole, with its `source`, its `run` and
+/// all its `evaluations`. `digest` may be a beginning of at least four characters. Throws Error when no candidate, or
+/// more than one, has it.
 nlohmann::json show(const std::filesystem::path& store, const std::string& digest);
 
 }  // namespace recuda

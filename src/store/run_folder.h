@@ -31,8 +31,8 @@ class RunFolder {
  public:
     enum class Open { fresh, resume };
 
-    /// `fresh` refuses a folder that holds a run; `resume` goes on with the one that is there, drops a torn last line of
-    /// evaluations.jsonl, and begins afresh where there is none. Throws Error, for another task's run too; what was
+    /// `fresh` refuses a folder that holds a run; `resume` goes on with the one that is there, drops a torn last line
+    /// of evaluations.jsonl, and begins afresh where there is none. Throws Error, for another task's run too; what was
     /// there is then as it was.
     RunFolder(std::filesystem::path path, Open how, RunFacts facts);
 

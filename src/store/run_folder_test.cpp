@@ -16,9 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 Candidate candidate(int value) {
-    auto file = std::make_shared<const KernelFile>(
-        parse_kernel_file("//! tune A = 1, 2, 3, 4, 5, 6, 7, 8, 9\n//! launch k<<<1, 32>>>(x)\n__global__ void k(float* x) {}\n", "k.cu",
-                          Language::cuda));
+    auto file = std::make_shared<const KernelFile>(parse_kernel_file(
+        "//! tune A = 1, 2, 3, 4, 5, 6, 7, 8, 9\n//! launch k<<<1, 32>>>(x)\n__global__ void k(float* x) {}\n", "k.cu",
+        Language::cuda));
     return make_candidate(std::move(file), {{"A", value}}, Origin::tuner, "k.cu");
 }
 
@@ -29,7 +29,9 @@ Evaluation evaluation(const Candidate& candidate) {
 class RunFolderTest : public testing::Test {
  protected:
     fs::path path() const { return folder_.path() / "D"; }
-    RunFolder open(RunFolder::Open how, const std::string& task = "t") const { return RunFolder(path(), how, {.task = task}); }
+    RunFolder open(RunFolder::Open how, const std::string& task = "t") const {
+        return RunFolder(path(), how, {.task = task});
+    }
     void record(RunFolder& folder, int value) const { folder.record(evaluation(candidate(value)), candidate(value)); }
     std::string refusal(RunFolder::Open how, const std::string& task = "t") const {
         try {
@@ -131,7 +133,8 @@ TEST_F(RunFolderTest, a_full_disk_gives_one_line_and_no_half_written_one) {
 
 TEST(RunResult, is_the_contracts_object) {
     RunResult result{.run = "r", .task = "t", .out_dir = "D", .preset = "offline", .device_kind = "vgpu"};
-    Evaluation wrong{.digest = "1", .outcome = Outcome::wrong}, screened{.digest = "2", .estimate = 1, .stage = "screen"},
+    Evaluation wrong{.digest = "1", .outcome = Outcome::wrong},
+        screened{.digest = "2", .estimate = 1, .stage = "screen"},
         whole{.digest = "3", .estimate = 2, .stage = "whole"};
     result.evaluations = {wrong, screened, whole};
     sort_best_first(result.evaluations);

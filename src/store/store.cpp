@@ -38,10 +38,9 @@ void check_meta(Database& database, const fs::path& path) {
             (text(row[0]) == "format" ? format : schema) = text(row[1]);
     if (format != kFormat) throw StoreProblem(path, "it is another program's DuckDB file", kAdvice);
     if (std::atoll(schema.c_str()) > kStoreSchema)
-        throw StoreProblem(path,
-                           fmt::format("a newer cuda-rlm wrote it (schema {}, this program knows {})", schema,
-                                       kStoreSchema),
-                           "use the newer program, or name another store with --db");
+        throw StoreProblem(
+            path, fmt::format("a newer cuda-rlm wrote it (schema {}, this program knows {})", schema, kStoreSchema),
+            "use the newer program, or name another store with --db");
 }
 
 /// Reads every block, whose checksums DuckDB compares. Throws StoreProblem.
@@ -63,14 +62,15 @@ void remove_quietly(const fs::path& path) {
 void create_store(const fs::path& path) {
     static std::atomic<unsigned> counter{0};
     make_folder(path.has_parent_path() ? path.parent_path() : fs::path("."));
-    const fs::path made = path.parent_path() /
-                          fmt::format(".{}.{}-{}.new", shown(path.filename()), ::getpid(), counter.fetch_add(1));
+    const fs::path made =
+        path.parent_path() / fmt::format(".{}.{}-{}.new", shown(path.filename()), ::getpid(), counter.fetch_add(1));
     try {
         {
             Database database(made, Access::write);
             database.run("BEGIN");
             for (const char* table : kTables) database.run(table);
-            database.run("INSERT INTO meta VALUES ('format', ?), ('schema', ?)", {kFormat, std::to_string(kStoreSchema)});
+            database.run("INSERT INTO meta VALUES ('format', ?), ('schema', ?)",
+                         {kFormat, std::to_string(kStoreSchema)});
             database.run("COMMIT");
             database.run("CHECKPOINT");
         }
@@ -144,8 +144,8 @@ std::vector<StoredEvaluation> Store::evaluations() {
     for (const Row& row : database_.run("SELECT run, id, task, digest, outcome, stage, origin, device, median_ns, "
                                         "estimate, \"when\", evaluation, source FROM evaluations"))
         evaluations.push_back({text(row[0]), text(row[1]), text(row[2]), text(row[3]), text(row[4]), text(row[5]),
-                               text(row[6]), text(row[7]), number(row[8]), number(row[9]), text(row[10]),
-                               text(row[11]), text(row[12])});
+                               text(row[6]), text(row[7]), number(row[8]), number(row[9]), text(row[10]), text(row[11]),
+                               text(row[12])});
     return evaluations;
 }
 
@@ -159,8 +159,7 @@ Store::Added Store::add(std::span<const StoredRun> runs, std::span<const StoredE
         Database::Statement run_row(database_, "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
         for (const StoredRun& r : runs)
             if (known.insert(r.run).second)
-                run_row.run(
-                    Row{r.run, r.task, r.preset, r.device, r.out_dir, r.started, r.asked, r.environment});
+                run_row.run(Row{r.run, r.task, r.preset, r.device, r.out_dir, r.started, r.asked, r.environment});
         Database::Statement row(database_, "INSERT INTO evaluations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
         for (const StoredEvaluation& e : evaluations) {
             if (!present.emplace(e.run, e.id).second) {

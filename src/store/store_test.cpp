@@ -19,8 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-StoredEvaluation row(const std::string& run, int number, const std::string& digest, const std::string& outcome = "correct",
-                     std::optional<double> estimate = 1, const std::string& stage = "screen") {
+StoredEvaluation row(const std::string& run, int number, const std::string& digest,
+                     const std::string& outcome = "correct", std::optional<double> estimate = 1,
+                     const std::string& stage = "screen") {
     StoredEvaluation stored{.run = run,
                             .id = run + "-" + std::to_string(number),
                             .task = "nano30b_rmsnorm",
@@ -32,15 +33,22 @@ StoredEvaluation row(const std::string& run, int number, const std::string& dige
                             .estimate = estimate,
                             .when = "2026-11-30T11:02:33Z",
                             .source = "// " + digest};
-    stored.evaluation = nlohmann::json{{"id", stored.id},           {"task", stored.task},   {"digest", digest},
-                                       {"outcome", outcome},        {"stage", stage},        {"median_ns", nullptr},
-                                       {"comparisons", nlohmann::json::array()}, {"when", stored.when},
+    stored.evaluation = nlohmann::json{{"id", stored.id},
+                                       {"task", stored.task},
+                                       {"digest", digest},
+                                       {"outcome", outcome},
+                                       {"stage", stage},
+                                       {"median_ns", nullptr},
+                                       {"comparisons", nlohmann::json::array()},
+                                       {"when", stored.when},
                                        {"estimate", estimate ? nlohmann::json(*estimate) : nlohmann::json()}}
                             .dump();
     return stored;
 }
 
-StoredRun run_row(const std::string& run) { return {.run = run, .task = "nano30b_rmsnorm", .asked = "{}", .environment = "{}"}; }
+StoredRun run_row(const std::string& run) {
+    return {.run = run, .task = "nano30b_rmsnorm", .asked = "{}", .environment = "{}"};
+}
 
 std::string digest(char c) { return std::string(64, c); }
 
@@ -101,16 +109,19 @@ TEST_F(StoreTest, what_is_no_store_is_refused_and_untouched) {
     { Database(path("newer.duckdb"), Access::write).run("UPDATE meta SET value = '99' WHERE key = 'schema'"); }
 
     const std::pair<const char*, const char*> cases[] = {
-        {"text.duckdb", "it is not a DuckDB file"},  {"empty.duckdb", "it is empty"},
-        {"header.duckdb", ""},                       {"damaged.duckdb", ""},
-        {"cut.duckdb", ""},                          {"foreign.duckdb", "it is another program's DuckDB file"},
+        {"text.duckdb", "it is not a DuckDB file"},
+        {"empty.duckdb", "it is empty"},
+        {"header.duckdb", ""},
+        {"damaged.duckdb", ""},
+        {"cut.duckdb", ""},
+        {"foreign.duckdb", "it is another program's DuckDB file"},
         {"other.duckdb", "it is another program's DuckDB file"},
         {"newer.duckdb", "a newer cuda-rlm wrote it (schema 99, this program knows 1)"}};
     for (const auto& [name, wanted] : cases) {
         const std::string before = read_file(path(name));
-        for (const auto& reason : {why([&] { check_store(path(name)); }),
-                                   why([&] { Store(path(name), Access::write); }),
-                                   why([&] { merge({}, path(name)); })}) {
+        for (const auto& reason :
+             {why([&] { check_store(path(name)); }), why([&] { Store(path(name), Access::write); }),
+              why([&] { merge({}, path(name)); })}) {
             EXPECT_FALSE(reason.empty()) << name;
             if (*wanted != '\0') {
                 EXPECT_EQ(reason, wanted) << name;

@@ -78,7 +78,8 @@ class Analysis {
         for (const ptx::Statement& statement : body_) {
             Roles roles;
             if (statement.guard.kind == ptx::Operand::Kind::name) add_names(statement.guard, roles.uses);
-            const auto& operands = statement.operands;
+            std::vector<ptx::Operand> operands = statement.operands;
+            for (ptx::Operand& operand : operands) operand = decoder_.expanded(operand);
             const bool call = statement.opcode() == "call";
             for (size_t i = 0; i < operands.size(); ++i) {
                 const bool destination = call ? i == 0 && operands.size() > 1 && operands[0].kind == ptx::Operand::Kind::vector

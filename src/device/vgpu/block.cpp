@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "device/vgpu/memory/layout.h"
 
@@ -74,7 +75,7 @@ void Block::start(Worker& by, uint64_t number) {
     }
     linear = number;
     id = launch->block_at(number);
-    stopped = false;
+    stopped = released_ = false;
     changes = executed = spin_epoch = 0;
     shared.begin();
     for (Barrier& barrier : barriers) barrier = {};
@@ -107,7 +108,10 @@ void Block::run_warp(Warp& warp) {
                                        [](const Group& group) { return group.state != Group::State::runnable; });
         if (watch) count ? run_group<true, true>(warp, code, counts) : run_group<true, false>(warp, code, counts);
         else count ? run_group<false, true>(warp, code, counts) : run_group<false, false>(warp, code, counts);
+        // Who completes a barrier goes on in its turn, so that the first warps are the first behind it too.
+        if (std::exchange(released_, false)) break;
     }
+    warp.park();
     const int64_t used = kTurn - warp.budget;
     executed += used;
     if (stopped) return;
@@ -267,6 +271,7 @@ void Block::arrive(Warp& warp, const Instruction& in, uint32_t number, uint32_t 
 void Block::release(uint32_t number) {
     Barrier barrier = std::move(barriers[number]);
     barriers[number] = {};
+    released_ = true;
     if (launch->checks && barrier.expected == 0) shared.sync_block();
     for (auto& warp : warps) {
         for (Group& group : warp->groups) {

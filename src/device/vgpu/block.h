@@ -118,6 +118,7 @@ struct Block {
     void compare_snapshot(Warp& warp);
     bool all_spin() const;
 
+    bool released_ = false;  // a barrier has been completed in this turn
     std::vector<Snapshot> snapshots_;
     std::vector<uint32_t> order_;
 };

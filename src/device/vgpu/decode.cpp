@@ -83,16 +83,17 @@ uint32_t ProgramDecoder::take(uint32_t bytes_a_lane) {
 
 void ProgramDecoder::declare() {
     for (const auto& group : code_.source->registers) {
-        if (group.vector != 1) throw Unsupported("vector registers");
+        if (group.vector == 0 || group.vector > 4) throw Unsupported("vector registers of this size");
+        vectors_ = vectors_ || group.vector != 1;
         if (registers_.contains(group.prefix)) continue;
         const uint32_t count = std::max(1u, group.count);
-        const uint32_t bytes = register_bytes(group.type);
+        const uint32_t bytes = register_bytes(group.type) * group.vector;
         if (count > kMaxRegisterBytes / bytes) throw Unsupported("more registers than the virtual GPU holds");
         const uint32_t offset = take(0);
         if (uint64_t{offset} + uint64_t{count} * bytes > kMaxRegisterBytes)
             throw Unsupported("more registers than the virtual GPU holds");
         code_.register_bytes += count * bytes;
-        registers_[group.prefix] = {offset, bytes, group.count, group.type};
+        registers_[group.prefix] = {offset, bytes, group.count, group.type, group.vector};
     }
 }
 
@@ -107,6 +108,21 @@ void ProgramDecoder::declare_variables() {
             if (variable.space != ptx::Space::reg) code_.parameters.push_back(slot(variable));
         for (const auto& variable : code_.source->returns)
             if (variable.space != ptx::Space::reg) code_.returns.push_back(slot(variable));
+    }
+    if (!code_.source->is_entry) {
+        // A register lies in the file as a parameter's slot does: lane after lane.
+        const auto in_register = [&](const std::vector<ptx::Variable>& variables, std::vector<ParamSlot>& slots) {
+            for (size_t i = 0; i < variables.size(); ++i) {
+                if (variables[i].space != ptx::Space::reg) continue;
+                ptx::Operand name;
+                name.text = variables[i].name;
+                const uint32_t bytes = std::max(2u, ptx::size_bytes(variables[i].type));
+                if (variables[i].type == ptx::Type::pred) throw Unsupported("a predicate as a parameter");
+                slots.insert(slots.begin() + std::min(i, slots.size()), {register_of(name).offset, bytes, bytes});
+            }
+        };
+        in_register(code_.source->parameters, code_.parameters);
+        in_register(code_.source->returns, code_.returns);
     }
     for (const auto& variable : code_.source->variables) {
         if (variable.space == ptx::Space::param) {
@@ -143,9 +159,38 @@ const ProgramDecoder::Declared* ProgramDecoder::declared(std::string_view name, 
     return nullptr;
 }
 
+/// Splits `four.y` into the register and the element's number.
+static std::pair<std::string_view, uint32_t> element_of_vector(std::string_view name) {
+    const size_t dot = name.rfind('.');
+    if (dot == std::string_view::npos || dot + 2 != name.size()) return {name, 0};
+    const size_t element = std::string_view("xyzwrgba").find(name.back());
+    if (element == std::string_view::npos) return {name, 0};
+    return {name.substr(0, dot), static_cast<uint32_t>(element % 4)};
+}
+
+ptx::Operand ProgramDecoder::expanded(const ptx::Operand& operand) {
+    ptx::Operand result = operand;
+    for (ptx::Operand& element : result.elements) element = expanded(element);
+    uint32_t number;
+    const Declared* found = operand.kind == ptx::Operand::Kind::name ? declared(operand.text, &number) : nullptr;
+    if (found == nullptr || found->vector == 1) return result;
+    result.kind = ptx::Operand::Kind::vector;
+    result.elements.clear();
+    for (uint32_t i = 0; i < found->vector; ++i) {
+        ptx::Operand element;
+        element.kind = ptx::Operand::Kind::name;
+        element.text = program_.names.emplace_back(fmt::format("{}.{}", operand.text, "xyzw"[i]));
+        result.elements.push_back(element);
+    }
+    return result;
+}
+
 bool ProgramDecoder::is_register(std::string_view name) const {
     uint32_t number;
-    return declared(name, &number) != nullptr;
+    const auto [vector, element] = element_of_vector(name);
+    const Declared* found = declared(name, &number);
+    if (found != nullptr) return found->vector == 1;
+    return vector != name && (found = declared(vector, &number)) != nullptr && element < found->vector;
 }
 
 bool ProgramDecoder::is_predicate(std::string_view name) const {
@@ -157,8 +202,11 @@ bool ProgramDecoder::is_predicate(std::string_view name) const {
 Decoder::Register ProgramDecoder::register_of(const ptx::Operand& operand) {
     uint32_t number;
     const Declared* found = declared(operand.text, &number);
-    if (found == nullptr) throw Unsupported(fmt::format("'{}' is not a register", operand.text));
-    return {found->offset + number * found->stride, found->type};
+    if (found != nullptr && found->vector == 1) return {found->offset + number * found->stride, found->type};
+    const auto [vector, element] = element_of_vector(operand.text);
+    found = vector == operand.text ? nullptr : declared(vector, &number);
+    if (found == nullptr || element >= found->vector) throw Unsupported(fmt::format("'{}' is not a register", operand.text));
+    return {found->offset + number * found->stride + element * (found->stride / found->vector), found->type};
 }
 
 uint32_t ProgramDecoder::add(Constant constant, ptx::Type type) {
@@ -401,7 +449,13 @@ void ProgramDecoder::run() {
             in.guard = predicate(statement.guard);
             in.guard_negated = statement.guard.negated;
         }
-        decode_statement(statement, in);
+        if (vectors_) {
+            ptx::Statement plain = statement;
+            for (ptx::Operand& operand : plain.operands) operand = expanded(operand);
+            decode_statement(plain, in);
+        } else {
+            decode_statement(statement, in);
+        }
         program_.code[in.index] = in;
         note_flow(*this, statement, in);
     }

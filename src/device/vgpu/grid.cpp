@@ -68,9 +68,11 @@ class Grid {
                 block->start(worker, number);
                 return block;
             }
-            if (!suspended_.empty()) {
-                auto block = std::move(suspended_.front());
-                suspended_.pop_front();
+            // A block that spins is left alone until memory has changed.
+            const auto ready = std::find_if(suspended_.begin(), suspended_.end(), [&](const auto& one) { return one->spin_epoch != epoch_; });
+            if (ready != suspended_.end()) {
+                auto block = std::move(*ready);
+                suspended_.erase(ready);
                 ++running_;
                 return block;
             }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -87,11 +88,13 @@ class Program {
     uint32_t parameter_bytes = 0;
     uint32_t shared_granule = 4;                  // the smallest shared or generic access in bytes, at most 4
     uint32_t static_shared_bytes = 0;             // without the gaps that the virtual GPU adds
+    bool orders = false;                          // it has fences, acquires or releases
     bool ptx_lines = false;                       // reports name lines of the .ptx
     std::vector<std::unique_ptr<Tracked>> tracked;  // by index; empty where nothing is tracked
     std::map<uint32_t, std::vector<uint32_t>> jumps;  // branch instructions to their targets
     std::vector<bool> ends;                           // by index: control never falls through
     std::vector<std::unique_ptr<Extra>> extras;
+    std::deque<std::string> names;                // of elements of vector registers
 
     const FunctionCode& function_of(uint32_t pc) const;
     const FunctionCode* function_at(uint64_t address) const;  // of a function's address; null where none
@@ -128,6 +131,8 @@ class ProgramDecoder : public Decoder {
 
     bool is_register(std::string_view name) const;
     bool is_predicate(std::string_view name) const;
+    /// A vector register by its name becomes the vector of its elements; anything else stays.
+    ptx::Operand expanded(const ptx::Operand& operand);
     /// A variable in .param space of this function or a parameter of it; null for the entry's parameters and other names.
     const ParamSlot* parameter(std::string_view name) const;
     /// Offset of `bytes` bytes of the launch's parameters, zero-extended to `lane_bytes`, as a broadcast constant; false for a name
@@ -149,6 +154,7 @@ class ProgramDecoder : public Decoder {
         uint32_t stride;
         uint32_t count;
         ptx::Type type;
+        uint32_t vector;
     };
     void declare();
     void declare_variables();
@@ -166,6 +172,7 @@ class ProgramDecoder : public Decoder {
     std::map<std::string_view, uint64_t, std::less<>> locals_;
     std::map<std::string_view, uint32_t, std::less<>> shareds_;
     std::map<std::pair<uint64_t, uint32_t>, uint32_t> values_;
+    bool vectors_ = false;  // there are vector registers
 };
 
 }  // namespace recuda::vgpu

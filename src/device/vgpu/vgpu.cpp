@@ -112,6 +112,7 @@ void Vgpu::create_variables(Module& module) {
             throw Error("{}: the variables of the module are larger than {} bytes", module.file, kMaxModuleBytes);
         Buffer& buffer = memory_.allocate(plain_name(variable.name), bytes);
         memory_.fill(buffer, std::byte{0}, false);
+        buffer.constant = variable.space == ptx::Space::constant;
         std::copy_n(variable.initial.begin(), std::min<uint64_t>(bytes, variable.initial.size()), reinterpret_cast<uint8_t*>(buffer.data));
         module.variables[std::string(variable.name)] = &buffer;
     }

@@ -13,6 +13,11 @@ namespace {
 constexpr uint64_t kGap = 64u << 20;           // least distance between two buffers
 constexpr uint64_t kLastAddress = 0x7fff'0000'0000;
 
+void drop_shadow(Buffer& buffer) {
+    buffer.shadow = nullptr;
+    buffer.shadow_storage.reset();
+}
+
 }  // namespace
 
 GlobalMemory::GlobalMemory(uint64_t seed) : cursor_(kGlobalBase), random_(seed * 0x9e3779b97f4a7c15u + 1) {}
@@ -28,12 +33,11 @@ Buffer& GlobalMemory::allocate(std::string name, uint64_t bytes) {
     cursor_ = (buffer->base + bytes + std::max(kGap, bytes) + 255) / 256 * 256;
     try {
         buffer->data_storage.reset(new std::byte[bytes + 64]);
-        buffer->shadow_storage.reset(new uint8_t[bytes + 64]);
+        buffer->data = buffer->data_storage.get();
+        fill(*buffer, std::byte{0xa5}, true);
     } catch (const std::bad_alloc&) {
         throw Error("not enough memory for buffer {} of {} bytes", buffer->name, bytes);
     }
-    buffer->data = buffer->data_storage.get();
-    fill(*buffer, std::byte{0xa5}, true);
     by_id_.push_back(buffer.get());
     sorted_.push_back(std::move(buffer));  // bases only grow
     return *by_id_.back();
@@ -76,19 +80,20 @@ void GlobalMemory::write(Buffer& buffer, uint64_t offset, std::span<const std::b
     assert(offset <= buffer.size && bytes.size() <= buffer.size - offset);
     if (bytes.empty()) return;
     std::memcpy(buffer.data + offset, bytes.data(), bytes.size());
-    if (bytes.size() == buffer.size) buffer.shadow = nullptr;
+    if (bytes.size() == buffer.size) drop_shadow(buffer);
     else if (buffer.shadow != nullptr) std::memset(buffer.shadow + offset, 1, bytes.size());
 }
 
 void GlobalMemory::fill(Buffer& buffer, std::byte value, bool poison) {
     std::memset(buffer.data, std::to_integer<int>(value), buffer.size);
-    buffer.shadow = poison ? buffer.shadow_storage.get() : nullptr;
-    if (poison) std::memset(buffer.shadow, 0, buffer.size);
+    if (!poison) return drop_shadow(buffer);
+    buffer.shadow_storage.reset(new uint8_t[buffer.size + 64]());
+    buffer.shadow = buffer.shadow_storage.get();
 }
 
 void GlobalMemory::settle() {
     for (const auto& buffer : sorted_)
-        if (buffer->shadow != nullptr && std::memchr(buffer->shadow, 0, buffer->size) == nullptr) buffer->shadow = nullptr;
+        if (buffer->shadow != nullptr && std::memchr(buffer->shadow, 0, buffer->size) == nullptr) drop_shadow(*buffer);
 }
 
 }  // namespace recuda::vgpu

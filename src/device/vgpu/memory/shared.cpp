@@ -68,6 +68,9 @@ void SharedMemory::begin() {
     warp_seen_.assign(warps_, start_);
     partial_ = false;
     lanes_.clear();
+    fenced_.assign(warps_, {});
+    taken_.assign(warps_, {});
+    places_.clear();
 }
 
 bool SharedMemory::misplaced(uint64_t address, uint32_t width) const {
@@ -316,6 +319,29 @@ void SharedMemory::release(uint32_t warp, Clock& clock) {
         for (uint32_t other = 0; other < warps_; ++other) clock.seen[other] = std::max(clock.seen[other], pairs_[warp * warps_ + other]);
     clock.seen[warp] = std::max(clock.seen[warp], now_);
     ++now_;
+}
+
+void SharedMemory::fence(uint32_t warp) {
+    if (!taken_[warp].seen.empty()) {
+        acquire(warp, taken_[warp]);
+        taken_[warp].seen.clear();
+    }
+    release(warp, fenced_[warp]);
+}
+
+void SharedMemory::strong_access(uint32_t warp, uint64_t place, bool reads, bool writes, uint8_t mode) {
+    const auto join = [](Clock& to, const Clock& from) {
+        to.seen.resize(std::max(to.seen.size(), from.seen.size()), 0);
+        for (size_t i = 0; i < from.seen.size(); ++i) to.seen[i] = std::max(to.seen[i], from.seen[i]);
+    };
+    if ((mode & kReleases) != 0) release(warp, fenced_[warp]);
+    const auto known = places_.find(place);
+    if (reads && known != places_.end()) join(taken_[warp], known->second);
+    if (writes && !fenced_[warp].seen.empty()) join(known != places_.end() ? known->second : places_[place], fenced_[warp]);
+    if ((mode & kAcquires) != 0 && !taken_[warp].seen.empty()) {
+        acquire(warp, taken_[warp]);
+        taken_[warp].seen.clear();
+    }
 }
 
 void SharedMemory::acquire(uint32_t warp, const Clock& clock) {

@@ -27,6 +27,8 @@ struct Warp;
 /// Mode bits of memory instructions: set by the decoder, read by the race checks.
 inline constexpr uint8_t kStrong = 0x80;   // atomic, volatile, relaxed …: does not race with its like
 inline constexpr uint8_t kWideBase = 0x40; // the address register has 64 bits
+inline constexpr uint8_t kReleases = 0x20; // orders what came before it
+inline constexpr uint8_t kAcquires = 0x10; // orders what comes after it
 
 class SharedMemory {
  public:
@@ -57,6 +59,11 @@ class SharedMemory {
     void release(uint32_t warp, Clock& clock);
     void acquire(uint32_t warp, const Clock& clock);
 
+    /// A fence of a warp, and its strong (atomic, volatile, relaxed) accesses to a place of any memory: a place written behind a fence
+    /// hands on what came before the fence to whoever reads it and then fences. Locks and flags are made of these.
+    void fence(uint32_t warp);
+    void strong_access(uint32_t warp, uint64_t place, bool reads, bool writes, uint8_t mode);
+
     /// Name and offset of the variable nearest to an address.
     std::pair<std::string, int64_t> name_of(uint64_t address) const;
 
@@ -85,6 +92,9 @@ class SharedMemory {
     uint32_t warps_ = 0;
     bool partial_ = false;              // pairs_ holds something for this block
     std::vector<uint32_t> pairs_;       // [warp][other]: the other's accesses up to this stamp are ordered before this warp
+    std::vector<Clock> fenced_;         // by warp: what its next strong write hands on
+    std::vector<Clock> taken_;          // by warp: what its strong reads have seen since its last fence
+    std::map<uint64_t, Clock> places_;  // what strong writes have left
     std::map<uint32_t, std::vector<uint32_t>> lanes_;  // warp → [lane][other], once lanes met in part
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "device/vgpu/block.h"
 #include "device/vgpu/memory/access.h"
 #include "device/vgpu/memory/shared.h"
 #include "device/vgpu/ops/modifiers.h"
@@ -21,13 +22,26 @@ inline ptx::Space take_space(Modifiers& modifiers) {
     return ptx::Space::none;
 }
 
-/// Takes memory order and scope. True for accesses that do not race with their like.
-inline bool take_order(Modifiers& modifiers) {
-    bool strong = false;
-    for (const auto name : {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}) strong = modifiers.take(name) || strong;
+/// Takes memory order and scope: mode bits of accesses that do not race with their like, and of what they order.
+inline uint8_t take_order(Modifiers& modifiers) {
+    uint8_t mode = 0;
+    for (const auto name : {"volatile", "relaxed", "mmio"})
+        if (modifiers.take(name)) mode |= kStrong;
+    if (modifiers.take("acquire")) mode |= kStrong | kAcquires;
+    if (modifiers.take("release")) mode |= kStrong | kReleases;
+    if (modifiers.take("acq_rel")) mode |= kStrong | kAcquires | kReleases;
     modifiers.take("weak");
     for (const auto name : {"cta", "cluster", "gpu", "sys"}) modifiers.take(name);
-    return strong;
+    return mode;
+}
+
+/// Tells the race checks of strong accesses, where the program orders anything by them.
+inline void note_strong(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* address, Mask active, bool reads, bool writes) {
+    const LaunchState& launch = *warp.block->launch;
+    if ((in.mode & kStrong) == 0 || !launch.program->orders || !launch.checks) return;
+    const uint64_t window = space == ptx::Space::shared ? kSharedWindow : 0;
+    for (Mask rest = active; rest != 0; rest &= rest - 1)
+        warp.block->shared.strong_access(warp.index, address[first_lane(rest)] + window, reads, writes, in.mode);
 }
 
 /// Takes cache operators and hints, which change nothing here. True where a cache policy follows as an operand.

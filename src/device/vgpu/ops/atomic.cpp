@@ -136,6 +136,7 @@ uint64_t exchange(std::byte* at, Update update, uint64_t b, uint64_t c, uint64_t
 void run_in(Warp& warp, const Instruction& in, const Atomic& atomic, Space space, const uint64_t* address, Mask active) {
     Access access;
     if (!reach(warp, in, space, address, active, in.width, Intent::atomic, access)) return;
+    note_strong(warp, in, space, address, active, true, true);
     const Update update = space == Space::shared ? atomic.update_shared : atomic.update;
     for (Mask rest = active; rest != 0; rest &= rest - 1) {
         const uint32_t lane = first_lane(rest);
@@ -166,7 +167,8 @@ void decode(Decoder& base, const ptx::Statement& statement, Instruction& in, boo
     auto& decoder = static_cast<ProgramDecoder&>(base);
     Modifiers modifiers(statement);
     auto atomic = std::make_unique<Atomic>();
-    take_order(modifiers);
+    in.mode |= kStrong | take_order(modifiers);
+    if ((in.mode & (kAcquires | kReleases)) != 0) decoder.program().orders = true;
     if (modifiers.take("async")) throw Unsupported("asynchronous reductions");
     atomic->space = take_space(modifiers);
     const bool policy = take_cache(modifiers);
@@ -195,7 +197,6 @@ void decode(Decoder& base, const ptx::Statement& statement, Instruction& in, boo
     atomic->update = update_of(operation, type, Space::global);
     atomic->update_shared = update_of(operation, type, Space::shared);
     in.width = static_cast<uint8_t>(atomic->bytes * count);
-    in.mode |= kStrong;
     if (atomic->space == Space::shared || atomic->space == Space::none) note_granule(decoder.program(), in.width);
     in.mix = Mix::atomic;
     in.run = run;

@@ -146,28 +146,33 @@ void decode_call(Decoder& decoder, const ptx::Statement& statement, Instruction&
     auto& own = static_cast<ProgramDecoder&>(decoder);
     size_t at = 0;
     auto site = std::make_unique<CallSite>();
-    const auto slots = [&](const ptx::Operand& list, std::vector<ParamSlot>& into) {
-        for (const auto& element : list.elements) {
-            const ParamSlot* slot = own.parameter(element.text);
-            if (slot == nullptr) throw Unsupported(fmt::format("'{}' as an argument, which is no .param variable", element.text));
-            into.push_back(*slot);
-        }
-    };
     const auto& operands = statement.operands;
-    if (operands[0].kind == Kind::vector) slots(operands[at++], site->results);
+    const ptx::Operand* results = operands[0].kind == Kind::vector ? &operands[at++] : nullptr;
     if (at >= operands.size() || operands[at].kind != Kind::name) throw Unsupported("this form of call");
     const auto& target = operands[at++];
-    if (at < operands.size() && operands[at].kind == Kind::vector) slots(operands[at], site->arguments);
-    in.mix = Mix::branch;
     const ptx::Function* known = decoder.module().find(target.text);
+    const auto slots = [&](const ptx::Operand& list, std::vector<ParamSlot>& into, const std::vector<ptx::Variable>* types) {
+        for (size_t i = 0; i < list.elements.size(); ++i) {
+            const ptx::Operand& element = list.elements[i];
+            if (const ParamSlot* slot = own.parameter(element.text)) {
+                into.push_back(*slot);
+                continue;
+            }
+            const bool is_register = element.kind == Kind::name && own.is_register(element.text);
+            if (!is_register && (types == nullptr || i >= types->size())) throw Unsupported("this argument");
+            const ptx::Type type = is_register ? own.register_of(element).type : (*types)[i].type;
+            const uint32_t bytes = std::max(2u, ptx::size_bytes(type));
+            into.push_back({own.source(element, type), bytes, bytes});
+        }
+    };
+    if (results != nullptr) slots(*results, site->results, nullptr);
+    if (at < operands.size() && operands[at].kind == Kind::vector) slots(operands[at], site->arguments, known ? &known->parameters : nullptr);
+    in.mix = Mix::branch;
     if (own.is_register(target.text)) {
         in.a = decoder.source(target, ptx::Type::u64);
         own.indirect();
         in.run = call_indirect;
     } else if (known != nullptr && known->has_body) {
-        for (const auto* list : {&known->parameters, &known->returns})
-            for (const auto& variable : *list)
-                if (variable.space == ptx::Space::reg) throw Unsupported("a function with register parameters");
         site->callee = &own.callee(target.text);
         in.run = call;
     } else if (target.text == "vprintf" || target.text == "__assertfail") {

@@ -4,6 +4,7 @@
 // f32: 24 digits are at least 2p + 2, which makes the second rounding harmless, except where bf16 underflows; products of bf16 and
 // fused sums go through double, rounded to odd.
 #include <cmath>
+#include <cstring>
 
 #include "device/vgpu/decode.h"
 #include "device/vgpu/ops/formats.h"
@@ -35,85 +36,107 @@ template <typename Format, bool ftz>
 uint16_t flushed_half(uint16_t x) {
     return ftz && (x & Format::kExponent) == 0 ? static_cast<uint16_t>(x & 0x8000) : x;
 }
-template <typename Format, bool ftz>
-float widened(uint16_t x) {
-    return Format::widen(flushed_half<Format, ftz>(x));
+
+template <Clamp clamp>
+float clamped(float x) {
+    if constexpr (clamp == Clamp::sat) return saturated(x);
+    else if constexpr (clamp == Clamp::relu) return x <= 0.0f ? 0.0f : x;
+    else return x;
 }
-template <typename Format, bool ftz, Clamp clamp>
-uint16_t narrowed_half(float x) {
-    if constexpr (clamp == Clamp::sat) x = saturated(x);
-    if constexpr (clamp == Clamp::relu) x = x <= 0.0f ? 0.0f : x;
-    return flushed_half<Format, ftz>(Format::narrow(x));
+
+// ── Operations on N widened numbers ─────────────────────────────────────────────────────────────────────────────────────────
+
+/// One step of a handler. Each is a loop of its own: in one loop the conditions of widening and narrowing would become branches,
+/// and nothing would vectorise (measured for add.f16x2: 790 ns a warp against 30 ns).
+template <uint32_t count, typename T, typename F>
+[[gnu::always_inline]] inline void step(T* result, F function) {
+#pragma GCC ivdep
+    for (uint32_t i = 0; i < count; ++i) result[i] = function(i);
 }
 
 struct AddHalf {
-    static float apply(float a, float b) { return a + b; }
+    template <uint32_t count>
+    static void apply(float* d, const float* a, const float* b, const float*) {
+        step<count>(d, [&](uint32_t i) { return a[i] + b[i]; });
+    }
 };
 struct SubtractHalf {
-    static float apply(float a, float b) { return a - b; }
+    template <uint32_t count>
+    static void apply(float* d, const float* a, const float* b, const float*) {
+        step<count>(d, [&](uint32_t i) { return a[i] - b[i]; });
+    }
 };
 struct MultiplyHalf {
-    static float apply(float a, float b) { return float_to_odd(static_cast<double>(a) * b); }
+    template <uint32_t count>
+    static void apply(float* d, const float* a, const float* b, const float*) {
+        step<count>(d, [&](uint32_t i) { return float_to_odd(static_cast<double>(a[i]) * b[i]); });
+    }
 };
 struct FusedHalf {
-    static float apply(float a, float b, float c) { return float_to_odd(sum_to_odd(static_cast<double>(a) * b, c)); }
+    template <uint32_t count>
+    static void apply(float* d, const float* a, const float* b, const float* c) {
+        alignas(64) double sum[count];
+        step<count>(sum, [&](uint32_t i) { return sum_to_odd(static_cast<double>(a[i]) * b[i], c[i]); });
+        step<count>(d, [&](uint32_t i) { return float_to_odd(sum[i]); });
+    }
 };
 template <bool maximum, bool keeps_nan, bool magnitudes>
 struct ExtremeHalf {
-    static float apply(float a, float b) {
-        return magnitudes ? extreme_of_magnitudes<maximum, keeps_nan>(a, b) : extreme<maximum, keeps_nan>(a, b);
+    template <uint32_t count>
+    static void apply(float* d, const float* a, const float* b, const float* c) {
+        const auto two = [](float x, float y) {
+            return magnitudes ? extreme_of_magnitudes<maximum, keeps_nan>(x, y) : extreme<maximum, keeps_nan>(x, y);
+        };
+        step<count>(d, [&](uint32_t i) { return two(a[i], b[i]); });
+        if (c != nullptr) step<count>(d, [&](uint32_t i) { return two(d[i], c[i]); });
     }
-    static float apply(float a, float b, float c) { return apply(apply(a, b), c); }
+};
+template <float (*function)(float)>
+struct FunctionOfHalf {
+    template <uint32_t count>
+    static void apply(float* d, const float* a, const float*, const float*) {
+        step<count>(d, [&](uint32_t i) { return function(a[i]); });
+    }
 };
 
 // ── Handlers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Applies F to the 64 numbers of packed registers.
-template <auto F, int sources>
-void pairs(Warp& warp, const Instruction& in, Mask active) {
-    const auto* a = warp.lanes<uint16_t>(in.a);
-    const auto* b = sources > 1 ? warp.lanes<uint16_t>(in.b) : a;
-    const auto* c = sources > 2 ? warp.lanes<uint16_t>(in.c) : a;
-    const auto one = [&](uint32_t i) -> uint16_t {
-        if constexpr (sources == 1) return F(a[i]);
-        else if constexpr (sources == 2) return F(a[i], b[i]);
-        else return F(a[i], b[i], c[i]);
-    };
-    if (active == kFullMask) {
-        auto* d = warp.lanes<uint16_t>(in.d);
-#pragma GCC ivdep
-        for (uint32_t i = 0; i < 2 * kLanes; ++i) d[i] = one(i);
-        return;
-    }
-    alignas(64) uint16_t result[2 * kLanes];
-    for (uint32_t i = 0; i < 2 * kLanes; ++i) result[i] = one(i);
-    alignas(64) uint32_t words[kLanes];
-    __builtin_memcpy(words, result, sizeof(words));
-    blend(warp.lanes<uint32_t>(in.d), words, active);
+template <typename Format, bool ftz, uint32_t count>
+void widen(float* wide, const uint16_t* narrow) {
+    step<count>(wide, [&](uint32_t i) { return Format::widen(flushed_half<Format, ftz>(narrow[i])); });
 }
 
-template <auto F, int sources>
-Handler one_or_two(bool packed) {
-    return packed ? pairs<F, sources> : lanes<F>;
-}
-
-template <typename Operation, typename Format, int sources, bool ftz, Clamp clamp>
-Handler half_handler(bool packed) {
-    if constexpr (sources == 2) {
-        return one_or_two<[](uint16_t a, uint16_t b) {
-            return narrowed_half<Format, ftz, clamp>(Operation::apply(widened<Format, ftz>(a), widened<Format, ftz>(b)));
-        }, 2>(packed);
+/// Stores 64 numbers as the active lanes' pairs, or 32 as numbers.
+template <uint32_t count>
+void store(Warp& warp, uint32_t offset, const uint16_t* result, Mask active) {
+    if constexpr (count == kLanes) {
+        blend(warp.lanes<uint16_t>(offset), result, active);
     } else {
-        return one_or_two<[](uint16_t a, uint16_t b, uint16_t c) {
-            return narrowed_half<Format, ftz, clamp>(
-                Operation::apply(widened<Format, ftz>(a), widened<Format, ftz>(b), widened<Format, ftz>(c)));
-        }, 3>(packed);
+        alignas(64) uint32_t words[kLanes];
+        std::memcpy(words, result, sizeof(words));
+        blend(warp.lanes<uint32_t>(offset), words, active);
     }
+}
+
+template <typename Operation, typename Format, int sources, bool ftz, Clamp clamp, uint32_t count>
+void operate(Warp& warp, const Instruction& in, Mask active) {
+    alignas(64) float a[count], b[count], c[count], d[count];
+    alignas(64) uint16_t result[count];
+    widen<Format, ftz, count>(a, warp.lanes<uint16_t>(in.a));
+    if constexpr (sources > 1) widen<Format, ftz, count>(b, warp.lanes<uint16_t>(in.b));
+    if constexpr (sources > 2) widen<Format, ftz, count>(c, warp.lanes<uint16_t>(in.c));
+    Operation::template apply<count>(d, a, b, sources > 2 ? c : nullptr);
+    step<count>(result, [&](uint32_t i) { return Format::narrow(clamped<clamp>(d[i])); });
+    if constexpr (ftz) step<count>(result, [&](uint32_t i) { return flushed_half<Format, true>(result[i]); });
+    store<count>(warp, in.d, result, active);
 }
 
 template <typename Operation, typename Format, int sources, Clamp clamp>
 Handler half_handler(bool packed, bool ftz) {
-    return ftz ? half_handler<Operation, Format, sources, true, clamp>(packed) : half_handler<Operation, Format, sources, false, clamp>(packed);
+    if (packed) {
+        return ftz ? operate<Operation, Format, sources, true, clamp, 2 * kLanes> : operate<Operation, Format, sources, false, clamp, 2 * kLanes>;
+    }
+    return ftz ? operate<Operation, Format, sources, true, clamp, kLanes> : operate<Operation, Format, sources, false, clamp, kLanes>;
 }
 
 struct HalfType {
@@ -151,8 +174,8 @@ void decode_arithmetic(Decoder& decoder, const Statement& statement, Instruction
     modifiers.finish({sources + 1});
     if (sat && relu) unsupported(statement);
     if (!type.is_half) {
-        in.run = relu ? half_handler<Operation, Bfloat, sources, false, Clamp::relu>(type.packed)
-                      : half_handler<Operation, Bfloat, sources, false, Clamp::none>(type.packed);
+        in.run = relu ? half_handler<Operation, Bfloat, sources, Clamp::relu>(type.packed, false)
+                      : half_handler<Operation, Bfloat, sources, Clamp::none>(type.packed, false);
     } else if (sat) {
         in.run = half_handler<Operation, Half, sources, Clamp::sat>(type.packed, ftz);
     } else if (relu) {
@@ -200,9 +223,18 @@ uint16_t with_sign(uint16_t x) {
     return (value & 0x7fff) > Format::kExponent ? kHalfNan : value;
 }
 
+template <typename Format, bool negates, bool ftz, uint32_t count>
+void change_sign(Warp& warp, const Instruction& in, Mask active) {
+    const auto* a = warp.lanes<uint16_t>(in.a);
+    alignas(64) uint16_t result[count];
+    step<count>(result, [&](uint32_t i) { return with_sign<Format, negates, ftz>(a[i]); });
+    store<count>(warp, in.d, result, active);
+}
+
 template <typename Format, bool negates>
 Handler sign_handler(bool packed, bool ftz) {
-    return ftz ? one_or_two<with_sign<Format, negates, true>, 1>(packed) : one_or_two<with_sign<Format, negates, false>, 1>(packed);
+    if (packed) return ftz ? change_sign<Format, negates, true, 2 * kLanes> : change_sign<Format, negates, false, 2 * kLanes>;
+    return ftz ? change_sign<Format, negates, true, kLanes> : change_sign<Format, negates, false, kLanes>;
 }
 
 void decode_sign(Decoder& decoder, const Statement& statement, Instruction& in) {
@@ -216,11 +248,6 @@ void decode_sign(Decoder& decoder, const Statement& statement, Instruction& in) 
     set_same(decoder, statement, in, type.storage, 1);
 }
 
-template <typename Format, float (*function)(float), bool ftz>
-uint16_t applied(uint16_t x) {
-    return narrowed_half<Format, ftz, Clamp::none>(function(widened<Format, ftz>(x)));
-}
-
 template <float (*function)(float)>
 void decode_function(Decoder& decoder, const Statement& statement, Instruction& in) {
     Modifiers modifiers(statement);
@@ -229,11 +256,8 @@ void decode_function(Decoder& decoder, const Statement& statement, Instruction& 
     if (!modifiers.take("approx")) unsupported(statement);
     const bool ftz = modifiers.take("ftz");
     modifiers.finish({2});
-    if (type.is_half) {
-        in.run = ftz ? one_or_two<applied<Half, function, true>, 1>(type.packed) : one_or_two<applied<Half, function, false>, 1>(type.packed);
-    } else {
-        in.run = ftz ? one_or_two<applied<Bfloat, function, true>, 1>(type.packed) : one_or_two<applied<Bfloat, function, false>, 1>(type.packed);
-    }
+    in.run = type.is_half ? half_handler<FunctionOfHalf<function>, Half, 1, Clamp::none>(type.packed, ftz)
+                          : half_handler<FunctionOfHalf<function>, Bfloat, 1, Clamp::none>(type.packed, ftz);
     set_same(decoder, statement, in, type.storage, 1);
 }
 

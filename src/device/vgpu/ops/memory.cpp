@@ -53,6 +53,7 @@ template <typename E, typename R>
 void load_in(Warp& warp, const Instruction& in, Space space, const uint64_t* address, Mask active) {
     Access access;
     if (!reach(warp, in, space, address, active, in.width, Intent::read, access)) return;
+    note_strong(warp, in, space, address, active, true, false);
     if (in.extra == nullptr) {
         take<E, R>(warp.lanes<R>(in.d), access, active, 0, in.width);
         return;
@@ -93,6 +94,7 @@ void store_in(Warp& warp, const Instruction& in, Space space, const uint64_t* ad
     const auto* vector = static_cast<const Vector*>(in.extra);
     const auto element = [&](size_t i) { return warp.lanes<R>(vector != nullptr ? vector->offsets[i] : in.b); };
     const size_t count = vector != nullptr ? vector->offsets.size() : 1;
+    note_strong(warp, in, space, address, active, false, true);
     if (space == Space::shared) {
         constexpr uint32_t kStep = 32;
         alignas(64) std::byte values[kLanes * kStep];
@@ -312,7 +314,8 @@ void decode_access(Decoder& base, const ptx::Statement& statement, Instruction& 
     auto& decoder = static_cast<ProgramDecoder&>(base);
     Modifiers modifiers(statement);
     const Space space = take_space(modifiers);
-    if (take_order(modifiers)) in.mode |= kStrong;
+    in.mode |= take_order(modifiers);
+    if ((in.mode & (kAcquires | kReleases)) != 0) decoder.program().orders = true;
     const bool policy = take_cache(modifiers);
     const uint32_t count = modifiers.take("v8") ? 8 : modifiers.take("v4") ? 4 : modifiers.take("v2") ? 2 : 1;
     const ptx::Type type = modifiers.type();
@@ -357,6 +360,16 @@ void nothing(Warp&, const Instruction&, Mask) {}
 void decode_nothing(Decoder&, const ptx::Statement&, Instruction& in) {
     in.mix = Mix::special;
     in.run = nothing;
+}
+
+void fence(Warp& warp, const Instruction&, Mask) {
+    if (warp.block->launch->checks) warp.block->shared.fence(warp.index);
+}
+
+void decode_fence(Decoder& decoder, const ptx::Statement&, Instruction& in) {
+    static_cast<ProgramDecoder&>(decoder).program().orders = true;
+    in.mix = Mix::special;
+    in.run = fence;
 }
 
 /// A cache policy: its value means nothing here.
@@ -471,8 +484,8 @@ constexpr OpRow kRows[] = {
     {"discard", decode_nothing},
     {"applypriority", decode_nothing},
     {"createpolicy", decode_createpolicy},
-    {"membar", decode_nothing},
-    {"fence", decode_nothing},
+    {"membar", decode_fence},
+    {"fence", decode_fence},
     {"cp", decode_cp},
 };
 

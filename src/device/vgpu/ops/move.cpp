@@ -233,11 +233,14 @@ void decode_cvta(Decoder& decoder, const ptx::Statement& statement, Instruction&
 void is_space(Warp& warp, const Instruction& in, Mask active) {
     const uint64_t* a = warp.lanes<uint64_t>(in.a);
     const auto wanted = static_cast<ptx::Space>(in.mode);
-    set_predicate(warp, in.d, mask_of([&](uint32_t i) {
-                      uint64_t inside;
-                      return space_of(a[i], &inside) == wanted;
-                  }),
-                  active);
+    const auto in_space = [&](uint32_t i) {
+        uint64_t inside;
+        const ptx::Space space = space_of(a[i], &inside);
+        if (space != ptx::Space::global) return space == wanted;
+        const Buffer* buffer = warp.block->launch->memory->find(a[i]);
+        return (buffer != nullptr && buffer->constant ? ptx::Space::constant : ptx::Space::global) == wanted;
+    };
+    set_predicate(warp, in.d, mask_of(in_space), active);
 }
 
 void decode_isspacep(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
@@ -247,6 +250,7 @@ void decode_isspacep(Decoder& decoder, const ptx::Statement& statement, Instruct
     else if (modifiers.take("shared") || modifiers.take("shared::cta") || modifiers.take("shared::cluster")) space = ptx::Space::shared;
     else if (modifiers.take("local")) space = ptx::Space::local;
     else if (modifiers.take("param") || modifiers.take("param::entry")) space = ptx::Space::param;
+    else if (modifiers.take("const")) space = ptx::Space::constant;
     else throw Unsupported("this space");
     modifiers.finish({2});
     in.d = decoder.destination(statement.operands[0], ptx::Type::pred);

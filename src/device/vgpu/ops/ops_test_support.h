@@ -121,6 +121,18 @@ class OpsMachine : public Decoder {
 
     Warp& warp() { return warp_; }
 
+    /// The result of one instruction for scalars in all lanes: registers a, b, c are sources, d is the destination.
+    template <typename D, typename... Sources>
+    D result_of(const std::string& statement, Sources... sources) {
+        const char* const names[] = {"a", "b", "c"};
+        size_t i = 0;
+        (set<Sources>(names[i++], {sources}), ...);
+        set<D>("d", {static_cast<D>(0x55)});
+        run(statement);
+        for (uint32_t lane = 1; lane < kLanes; ++lane) EXPECT_EQ(std::memcmp(lane_of("d", 0), lane_of("d", lane), sizeof(D)), 0) << statement;
+        return get<D>("d");
+    }
+
  private:
     static constexpr uint32_t kBytes = 4u << 20;
 
@@ -156,5 +168,29 @@ class OpsMachine : public Decoder {
     Warp warp_;
     uint32_t used_ = 0;
 };
+
+/// A machine with a, b, c, d of these widths in bits and predicates p, q, r.
+inline OpsMachine machine_of(int a, int b, int c, int d) {
+    const auto declare = [](const char* name, int bits) { return ".reg .b" + std::to_string(bits) + " " + name + ";"; };
+    return OpsMachine(declare("a", a) + declare("b", b) + declare("c", c) + declare("d", d) + ".reg .pred p, q, r;");
+}
+
+/// One line of a table: what an instruction makes of up to three words.
+struct Case {
+    const char* statement;
+    uint64_t a, b, c;
+    uint64_t d;
+};
+
+/// Runs a table on registers of the types A, B, C, D.
+template <typename D, typename A, typename B, typename C>
+void check(std::initializer_list<Case> cases) {
+    for (const Case& one : cases) {
+        OpsMachine machine = machine_of(8 * sizeof(A), 8 * sizeof(B), 8 * sizeof(C), 8 * sizeof(D));
+        const D d = machine.result_of<D>(one.statement, static_cast<A>(one.a), static_cast<B>(one.b), static_cast<C>(one.c));
+        EXPECT_EQ(d, static_cast<D>(one.d)) << one.statement << std::hex << " of 0x" << one.a << " 0x" << one.b << " 0x" << one.c
+                                            << " gives 0x" << +d << ", not 0x" << one.d;
+    }
+}
 
 }  // namespace recuda::vgpu

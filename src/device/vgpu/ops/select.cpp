@@ -324,11 +324,11 @@ void select_by_predicate(Warp& warp, const Instruction& in, Mask active) {
     const T* a = warp.lanes<T>(in.a);
     const T* b = warp.lanes<T>(in.b);
     const Mask chosen = warp.predicate(in.c) ^ (in.mode != 0 ? kFullMask : 0);
-    const auto pick = [&](uint32_t i) {
-        if constexpr (sizeof(T) == 8) return (uint64_t{chosen} & kLaneBits64.bit[i]) != 0 ? a[i] : b[i];
-        else return (chosen & kLaneBits32.bit[i]) != 0 ? a[i] : b[i];
-    };
-    for_lanes(warp.lanes<T>(in.d), active, pick);
+    alignas(64) T result[kLanes];
+#pragma GCC ivdep
+    for (uint32_t i = 0; i < kLanes; ++i) result[i] = b[i];
+    blend(result, a, chosen);
+    blend(warp.lanes<T>(in.d), result, active);
 }
 
 void decode_select(Decoder& decoder, const Statement& statement, Instruction& in) {

@@ -1,0 +1,173 @@
+// `cuda-rlm run`: the main job.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "base/json.h"
+#include "base/paths.h"
+#include "base/progress.h"
+#include "base/text.h"
+#include "build/builder.h"
+#include "build/toolchain.h"
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/device_choice.h"
+#include "device/device.h"
+#include "device/limits.h"
+#include "judge/judge.h"
+#include "lm/preset.h"
+#include "report/report.h"
+#include "report/table.h"
+#include "search/proposer.h"
+#include "search/search.h"
+#include "search/space.h"
+#include "store/merge.h"
+#include "store/run_folder.h"
+#include "store/store.h"
+#include "task/catalogue.h"
+
+namespace recuda {
+namespace {
+
+struct RunWords {
+    std::string task, preset, out_dir, db, baselines = "plain", program, policy;
+    int64_t num_candidates = 24, repair_attempts = 2;
+    double time_limit_s = 0;
+    bool retrieval = false, resume = false;
+    DeviceChoice device;
+
+    bool parse(CommandLine& line) {
+        line.option("--task", "NAME", task, "The task: nano30b_rmsnorm, or path/to/file.toml#name for your own");
+        line.option("--preset", "P", preset,
+                    "Language model to ask (cuda-rlm presets); offline: none, seeds and tuner alone");
+        line.option("--num-candidates", "N", num_candidates, "Distinct candidates to judge in all");
+        line.option("--repair-attempts", "N", repair_attempts, "How often a model may mend a candidate");
+        line.option("--time-limit", "S", time_limit_s, "Seconds after which the search ends with what it has");
+        line.flag("--enable-retrieval", retrieval, "Give the model what the kernel index knows");
+        line.option("--program", "NAME", program, "Language-model program");
+        line.option("--policy", "F", policy, "Policy that steers the search");
+        line.option("--baselines", "a,b", baselines, "Competitors to compare with: plain, reference");
+        line.option("--out-dir", "D", out_dir, "Run folder; default: artifacts/runs/TASK/TIME");
+        line.option("--db", "FILE", db, "Main store; default: RECUDA_DB, else results.duckdb in the current folder");
+        line.flag("--resume", resume, "Go on with the run in --out-dir");
+        device.declare(line);
+        line.example("cuda-rlm run --task nano30b_rmsnorm --preset offline --out-dir artifacts/rmsnorm");
+        return line.parse();
+    }
+
+    SearchOptions search_options(const std::string& used_preset) const {
+        if (num_candidates < 1 || num_candidates > 1'000'000)
+            throw UsageError("--num-candidates takes a number from 1 to 1000000");
+        if (repair_attempts < 0 || repair_attempts > 100)
+            throw UsageError("--repair-attempts takes a number from 0 to 100");
+        if (time_limit_s < 0) throw UsageError("--time-limit takes seconds");
+        SearchOptions options{.preset = used_preset,
+                              .num_candidates = static_cast<size_t>(num_candidates),
+                              .time_limit_s = time_limit_s,
+                              .seed = device.seed,
+                              .retrieval = retrieval,
+                              .program = program,
+                              .policy = policy};
+        options.repair_attempts = static_cast<unsigned>(repair_attempts);
+        options.baselines.clear();
+        for (const std::string_view baseline : split(baselines, ','))
+            if (!trimmed(baseline).empty()) options.baselines.emplace_back(trimmed(baseline));
+        return options;
+    }
+};
+
+void say(const std::string& words) { fmt::print(stderr, "cuda-rlm: {}\n", words); }
+
+/// The op's seeds; those in Triton only where Triton is. What is left out is named in `notes`.
+std::vector<KernelFile> seeds_of(const Task& task, std::vector<std::string>& notes) {
+    std::vector<KernelFile> seeds;
+    for (const std::filesystem::path& path : seed_files(*task.op)) {
+        KernelFile file = read_kernel_file(path);
+        if (file.language == Language::triton && triton_python() == nullptr) {
+            notes.push_back(fmt::format("the seed {} is left out: there is no Triton here", file.name));
+            continue;
+        }
+        check_names(file, *task.op);
+        seeds.push_back(std::move(file));
+    }
+    return seeds;
+}
+
+/// Progress on a terminal: stage, candidates, the best so far.
+class SearchProgressLine {
+ public:
+    explicit SearchProgressLine(const std::string& task) : line_(task) {}
+
+    void operator()(const SearchProgress& at) {
+        std::string words = fmt::format(
+            "{} {}/{}", at.stage == SearchProgress::Stage::screening ? "screening" : "finalists", at.done, at.total);
+        if (at.best != nullptr && at.best->median_ns)
+            words += fmt::format("  best {:.2f} us", *at.best->median_ns / 1000);
+        else if (at.best != nullptr && at.best->estimate)
+            words += fmt::format("  best estimate {:.3g}", *at.best->estimate);
+        line_.update(static_cast<double>(at.done), static_cast<double>(at.total), words);
+    }
+
+ private:
+    Progress line_;
+};
+
+/// Brings the run's rows into the main store. What the run found is safe in its own folder whatever happens here.
+void merge_into_main(const RunFolder& folder, const std::filesystem::path& main, const std::stop_token& stop) {
+    MergeOptions options;
+    options.target_wait = {.seconds = 600, .stop = stop, .notice = say};
+    const MergeReport merged = merge({folder.store()}, main, options);
+    for (const MergeReport::Skipped& skipped : merged.skipped)
+        say(fmt::format("{} was not merged into {}: {}", skipped.path, shown(main), skipped.why));
+}
+
+}  // namespace
+
+int run_command(CommandLine& line) {
+    RunWords words;
+    if (!words.parse(line)) return 0;
+    if (words.task.empty()) throw UsageError("run needs --task NAME; `cuda-rlm tasks` lists them");
+    const std::stop_token stop = stop_on_interrupt();
+    const Task task = Catalogue(home_folder()).task(words.task);
+    const Preset preset = usable_preset(read_presets(preset_folders()), words.preset);
+    if (words.preset.empty()) say("preset " + preset.name);
+    const SearchOptions options = words.search_options(preset.name);
+    check_options(options);
+    const std::filesystem::path main = main_store(words.db);
+    check_store(main);
+
+    std::unique_ptr<Device> device = make_device(words.device);
+    const std::unique_ptr<Builder> builder = make_builder();
+    const std::unique_ptr<Evaluator> judge =
+        make_judge(task, std::move(device), *builder,
+                   {.target = words.device.target, .seed = words.device.seed, .baselines = options.baselines});
+    const std::filesystem::path out =
+        words.out_dir.empty() ? default_run_folder(task.name) : std::filesystem::path(words.out_dir);
+    RunFolder folder(out, words.resume ? RunFolder::Open::resume : RunFolder::Open::fresh,
+                     {.task = task.name,
+                      .preset = preset.name,
+                      .device = judge->device_kind() + " " + judge->device_target(),
+                      .asked = shown(options),
+                      .environment = judge->device_description()});
+    std::vector<std::string> notes;
+    const Space space(task, seeds_of(task, notes), workloads_of(task, judge->measures_time()), judge->limits(),
+                      options.seed);
+    notes.insert(notes.end(), space.notes().begin(), space.notes().end());
+    for (const std::string& note : notes) say(note);
+    const std::unique_ptr<Proposer> tuner = make_tuner(space, options.num_candidates);
+    const RunResult result = [&] {
+        SearchProgressLine progress(task.name);
+        return search({*judge, *tuner, folder}, options, stop, std::ref(progress));
+    }();
+    write_report(folder, result, notes);
+    merge_into_main(folder, main, stop);
+    if (line.json())
+        print_json(to_json(result));
+    else
+        print_text(summary(result, colours(1) ? Colours::on : Colours::off));
+    return result.stopped_by == StoppedBy::interrupt ? 130 : 0;
+}
+
+}  // namespace recuda

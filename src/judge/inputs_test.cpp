@@ -1,0 +1,94 @@
+#include "judge/inputs.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "judge/workloads.h"
+#include "task/catalogue.h"
+#include "task/op.h"
+
+namespace recuda {
+namespace {
+
+Task task(const char* name) {
+    static Catalogue catalogue(RECUDA_SOURCE_DIR);
+    return catalogue.task(name);
+}
+
+Axes at_tokens(const Task& task, int64_t tokens) {
+    Axes axes = task.axes;
+    axes["T"] = tokens;
+    return axes;
+}
+
+TEST(Inputs, DependOnSeedWorkloadAndKind) {
+    const Task rmsnorm = task("nano30b_rmsnorm");
+    const auto x = [&](int64_t tokens, Battery battery, uint64_t seed) {
+        std::vector<double> values = values_of(make_inputs(rmsnorm, at_tokens(rmsnorm, tokens), battery, seed).at("x"));
+        values.resize(100);
+        return values;
+    };
+    EXPECT_EQ(x(3, Battery::normal, 1), x(3, Battery::normal, 1));
+    EXPECT_NE(x(3, Battery::normal, 1), x(3, Battery::normal, 2));
+    EXPECT_NE(x(3, Battery::normal, 1), x(8, Battery::normal, 1));
+    EXPECT_NE(x(3, Battery::normal, 1), x(3, Battery::outlier, 1));
+}
+
+TEST(Inputs, WeightsKeepTheirFillButForTiesAndSpecial) {
+    const Task rmsnorm = task("nano30b_rmsnorm");
+    for (const Battery battery : all_batteries()) {
+        const InputContents contents = make_inputs(rmsnorm, at_tokens(rmsnorm, 3), battery, 1);
+        double mean = 0;
+        int nans = 0;
+        for (const double value : values_of(contents.at("w"))) std::isfinite(value) ? mean += value / 2688 : nans += 1;
+        EXPECT_EQ(nans, battery == Battery::special ? 1 : 0) << name(battery);
+        EXPECT_NEAR(mean, battery == Battery::ties ? 0.25 : 1, 0.05) << name(battery);
+    }
+    int specials = 0;
+    for (const double value : values_of(make_inputs(rmsnorm, at_tokens(rmsnorm, 1), Battery::special, 1).at("x"))) specials += std::isnan(value);
+    EXPECT_EQ(specials, 1) << "one token is enough for a NaN";
+}
+
+TEST(Inputs, TablesNeverChange) {
+    const Task rope = task("qwen35_partial_rope");
+    const InputContents contents = make_inputs(rope, at_tokens(rope, 2), Battery::large, 1);
+    const std::vector<double> cosines = values_of(contents.at("cos")), sines = values_of(contents.at("sin"));
+    for (size_t i = 0; i < cosines.size(); ++i) EXPECT_NEAR(cosines[i] * cosines[i] + sines[i] * sines[i], 1, 1e-6);
+}
+
+TEST(Inputs, StridedRowsHaveNanBetweenThem) {
+    const Task norm = task("nano30b_gated_groupnorm");
+    const Axes axes = at_tokens(norm, 2);
+    const Tensor z = make_inputs(norm, axes, Battery::normal, 1).at("z");
+    ASSERT_EQ(z.size(), 2 * 10304);
+    EXPECT_TRUE(std::isfinite(z.at(4095)));
+    EXPECT_TRUE(std::isnan(z.at(4096)));
+    EXPECT_TRUE(std::isfinite(z.at(10304)));
+    const Tensor dense = dense_rows(*norm.op->tensor("z"), axes, z);
+    ASSERT_EQ(dense.size(), 2 * 4096);
+    EXPECT_EQ(dense.at(4096), z.at(10304));
+}
+
+TEST(Workloads, OwnOnesWithAnAwkwardOne) {
+    const auto tokens = [](const std::vector<Workload>& workloads) {
+        std::vector<int64_t> all;
+        for (const Workload& workload : workloads) all.push_back(workload.axes.at("T"));
+        return all;
+    };
+    const Task rmsnorm = task("nano30b_rmsnorm"), argmax = task("nano30b_argmax");
+    using Tokens = std::vector<int64_t>;
+    EXPECT_EQ(tokens(verified_workloads(rmsnorm, DeviceKind::vgpu, {}, Depth::whole)), (Tokens{1, 3, 5, 8, 32, 128, 2048}));
+    EXPECT_EQ(tokens(verified_workloads(rmsnorm, DeviceKind::cuda, {}, Depth::screen)), (Tokens{1, 3, 5, 8}));
+    EXPECT_EQ(tokens(verified_workloads(argmax, DeviceKind::vgpu, {}, Depth::whole)), (Tokens{1, 3, 5, 8}));
+    EXPECT_EQ(tokens(verified_workloads(argmax, DeviceKind::cuda, {}, Depth::whole)), (Tokens{1, 3, 5, 8, 32, 128}));
+    const std::vector<Workload> given = verified_workloads(argmax, DeviceKind::vgpu, {at_tokens(argmax, 128)}, Depth::screen);
+    EXPECT_EQ(tokens(given), (Tokens{128}));
+    for (const Workload& workload : verified_workloads(rmsnorm, DeviceKind::vgpu, {}, Depth::whole))
+        EXPECT_EQ(workload.inputs.size(), workload.axes.at("T") <= 8 ? all_batteries().size() : 1);
+    for (const Battery battery : given[0].inputs) EXPECT_NE(battery, Battery::special) << "argmax is not specified for NaN";
+    EXPECT_EQ(estimated_workloads(rmsnorm, DeviceKind::vgpu, {}).size(), 2u);
+}
+
+}  // namespace
+}  // namespace recuda

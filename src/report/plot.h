@@ -1,0 +1,16 @@
+// A plot of candidates as SVG: one row each, best on top, a dot at its median with the interval as a line, or at its
+// estimate.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/run_result.h"
+
+namespace recuda {
+
+/// Right candidates alone, at most 30; "" when there is none. The axis begins at zero, unless the slowest takes more
+/// than twenty times what the fastest does: then it is logarithmic, and says so.
+std::string plot_svg(const RunResult& result);
+
+}  // namespace recuda
