@@ -1,5 +1,5 @@
-// How fast the virtual GPU is on one core with all checks and counters on. Targets: 15,000 bf16 rmsnorm rows of 4096 elements
-// a second (256 threads a block) and 1 G thread-instructions a second.
+// How fast the virtual GPU is on one core with all checks and counters on. Targets: 15,000 bf16 rmsnorm rows of 4096
+// elements a second (256 threads a block) and 1 G thread-instructions a second.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -41,15 +41,17 @@ void rmsnorm(benchmark::State& state, bool checks, bool count) {
                         .entry = "rms",
                         .grid = {kRows},
                         .block = {256},
-                        .arguments = {buffer("x", ones.size(), true), buffer("w", kWidth, true), buffer("y", ones.size(), false),
-                                      value(1e-5f), value(static_cast<int>(kWidth))}};
+                        .arguments = {buffer("x", ones.size(), true), buffer("w", kWidth, true),
+                                      buffer("y", ones.size(), false), value(1e-5f), value(static_cast<int>(kWidth))}};
     // The instructions are always counted once, so that runs without counters show a rate too.
     const uint64_t instructions = device->run(std::span(&launch, 1)).counters->thread_instructions;
     for (auto _ : state) {
         const Execution done = device->run(std::span(&launch, 1), {.checks = checks, .count = count});
         if (done.outcome != Outcome::correct) state.SkipWithError("the kernel failed");
     }
-    const auto per_second = [](double count) { return benchmark::Counter(count, benchmark::Counter::kIsIterationInvariantRate); };
+    const auto per_second = [](double count) {
+        return benchmark::Counter(count, benchmark::Counter::kIsIterationInvariantRate);
+    };
     state.counters["rows/s (target 15k)"] = per_second(kRows);
     state.counters["thread instr/s (target 1G)"] = per_second(static_cast<double>(instructions));
 }

@@ -151,7 +151,8 @@ Toolchain look() {
 constexpr const char* kAskPython =
     "import json, os, sys, importlib.metadata as m, importlib.util as u\n"
     "s = u.find_spec('triton')\n"
-    "print(json.dumps({'version': m.version('triton'), 'folders': [sys.prefix, sys.base_prefix, sys.exec_prefix,\n"
+    "print(json.dumps({'version': m.version('triton'), 'executable': sys.executable, 'folders': [sys.prefix, "
+    "sys.base_prefix, sys.exec_prefix,\n"
     "  os.path.dirname(os.path.realpath(sys.executable)), os.path.dirname(os.path.dirname(s.origin))] + sys.path}))\n";
 
 /// What an interpreter says of its Triton; nothing where it has none.
@@ -161,7 +162,7 @@ std::optional<TritonPython> ask_python(const std::string& interpreter) {
                                                {.input = {}, .deadline_s = 30, .environment = {}, .folder = "/"});
         if (told.status != 0) return std::nullopt;
         const auto json = nlohmann::json::parse(told.out);
-        TritonPython python{.interpreter = interpreter, .version = json.at("version"), .folders = {}};
+        TritonPython python{.interpreter = json.at("executable"), .version = json.at("version"), .folders = {}};
         for (std::string folder : json.at("folders"))
             if (folder.starts_with('/') && std::ranges::find(python.folders, folder) == python.folders.end())
                 python.folders.push_back(std::move(folder));

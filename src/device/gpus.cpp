@@ -7,8 +7,9 @@
 namespace recuda {
 namespace {
 
-// Sources: limits a block and SM from the CUDA C++ Programming Guide 13.0, "Technical specifications per compute capability";
-// SMs, L2, memory and peak bandwidth from NVIDIA's data sheets and architecture white papers of the named cards.
+// Sources: limits a block and SM from the CUDA C++ Programming Guide 13.0, "Technical specifications per compute
+// capability"; SMs, L2, memory and peak bandwidth from NVIDIA's data sheets and architecture white papers of the named
+// cards.
 struct Row {
     const char* target;
     const char* name;

@@ -1,5 +1,5 @@
-// The GPUs that a target architecture stands for when none is there: whose limits launches are checked against and whose peak
-// the estimates use.
+// The GPUs that a target architecture stands for when none is there: whose limits launches are checked against and
+// whose peak the estimates use.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace recuda {
 
-/// Facts of the GPU that `target` ("sm_90", "sm_90a", "sm_120f") stands for, as a `vgpu` device. Throws Error for an unknown target.
+/// Facts of the GPU that `target` ("sm_90", "sm_90a", "sm_120f") stands for, as a `vgpu` device. Throws Error for an
+/// unknown target.
 DeviceInfo gpu_of_target(std::string_view target);
 
 /// The targets there are, oldest first.

@@ -103,15 +103,18 @@ Evaluation read(const Json& json) {
     json.at("device").get_to(evaluation.device);
     json.at("target").get_to(evaluation.target);
     evaluation.verdict.outcome = evaluation.outcome;
-    for (const Json& workload : json.at("workloads")) evaluation.verdict.workloads.push_back(workload_from_json(workload));
+    for (const Json& workload : json.at("workloads"))
+        evaluation.verdict.workloads.push_back(workload_from_json(workload));
     for (const Json& report : json.at("reports")) evaluation.verdict.reports.push_back(report_from_json(report));
     json.at("left_out").get_to(evaluation.verdict.left_out);
     json.at("log").get_to(evaluation.verdict.log);
     evaluation.resources = resources_from_json(json.at("resources"));
-    for (const Json& measurement : json.at("measurements")) evaluation.measurements.push_back(measurement_from_json(measurement));
+    for (const Json& measurement : json.at("measurements"))
+        evaluation.measurements.push_back(measurement_from_json(measurement));
     evaluation.median_ns = optional_number(json.at("median_ns"));
     evaluation.estimate = optional_number(json.at("estimate"));
-    for (const Json& comparison : json.at("comparisons")) evaluation.comparisons.push_back(comparison_from_json(comparison));
+    for (const Json& comparison : json.at("comparisons"))
+        evaluation.comparisons.push_back(comparison_from_json(comparison));
     json.at("stage").get_to(evaluation.stage);
     evaluation.build_seconds = number_from_json(json.at("build_seconds"));
     evaluation.judge_seconds = number_from_json(json.at("judge_seconds"));

@@ -20,9 +20,9 @@ struct WorkloadVerdict {
     std::map<std::string, int64_t, std::less<>> axes;
     Outcome outcome = Outcome::correct;
     double max_error = 0;  // largest error in units of its own scale …
-    double bound = 0;      // … and the bound it must not exceed, for the criterion that came nearest to failing (or failed)
-    std::string input;     // the battery's name of that input: "normal", "special" …
-    std::string detail;    // of a failure: tensor, row, element, seen and wanted value, criterion
+    double bound = 0;  // … and the bound it must not exceed, for the criterion that came nearest to failing (or failed)
+    std::string input;   // the battery's name of that input: "normal", "special" …
+    std::string detail;  // of a failure: tensor, row, element, seen and wanted value, criterion
 };
 
 /// What was found about correctness: data, never an exception.
@@ -30,8 +30,9 @@ struct Verdict {
     Outcome outcome = Outcome::correct;
     std::vector<WorkloadVerdict> workloads;
     std::vector<Report> reports;
-    std::vector<std::string> left_out;  // workloads that the virtual GPU leaves out for their size, as "T=2048, V=131072"
-    std::string log;                    // what a person or a model needs to mend it; bounded
+    std::vector<std::string>
+        left_out;     // workloads that the virtual GPU leaves out for their size, as "T=2048, V=131072"
+    std::string log;  // what a person or a model needs to mend it; bounded
 };
 
 /// Times of one workload: samples and their statistics. Unstable ones say why; never silently empty.
@@ -39,10 +40,10 @@ struct Measurement {
     std::map<std::string, int64_t, std::less<>> axes;
     std::vector<double> samples_ns;
     double median_ns = 0, low_ns = 0, high_ns = 0;  // low, high: 95 % interval of the median by order statistics
-    double bytes_per_ns = 0;                         // least traffic of the op over the median: GB/s
-    double clock_mhz = 0;                            // median SM clock, 0 where unknown
+    double bytes_per_ns = 0;                        // least traffic of the op over the median: GB/s
+    double clock_mhz = 0;                           // median SM clock, 0 where unknown
     std::string method;
-    std::string unstable;                            // "" or the reason
+    std::string unstable;  // "" or the reason
 };
 
 enum class Comparing { faster, slower, equivalent, inconclusive };
@@ -59,7 +60,7 @@ struct Comparison {
 
 /// Verdict, measurement and environment of one candidate on one device.
 struct Evaluation {
-    std::string id;        // of this line: "<run>-<number>"
+    std::string id;  // of this line: "<run>-<number>"
     std::string digest, task;
     Outcome outcome = Outcome::correct;
     Origin origin = Origin::user;
@@ -68,17 +69,18 @@ struct Evaluation {
     std::string language;  // "cuda", "triton"
     std::string idea;
     Point tunables;
-    std::string device;    // "vgpu sm_90", "cuda NVIDIA H200 sm_90"
+    std::string device;  // "vgpu sm_90", "cuda NVIDIA H200 sm_90"
     std::string target;
     Verdict verdict;
-    Resources resources;   // of the entry that uses most registers
+    Resources resources;                    // of the entry that uses most registers
     std::vector<Measurement> measurements;  // one a bench workload; empty where the device does not measure time
     std::optional<double> median_ns;        // geometric mean of the bench workloads' medians
-    std::optional<double> estimate;         // from counters, where the device does not measure time: a number to rank by, not a time
+    std::optional<double>
+        estimate;  // from counters, where the device does not measure time: a number to rank by, not a time
     std::vector<Comparison> comparisons;
-    std::string stage;     // how far it was judged: "screen", "whole"
+    std::string stage;  // how far it was judged: "screen", "whole"
     double build_seconds = 0, judge_seconds = 0;
-    std::string when;      // UTC, "2026-11-30T11:02:33Z"
+    std::string when;  // UTC, "2026-11-30T11:02:33Z"
 };
 
 nlohmann::json to_json(const WorkloadVerdict& workload);

@@ -25,7 +25,8 @@ Evaluation whole() {
     evaluation.tunables = {{"BLOCK", 128}};
     evaluation.device = "vgpu sm_90";
     evaluation.target = "sm_90";
-    evaluation.verdict.workloads = {{{{"T", 3}, {"H", 2688}}, Outcome::wrong, HUGE_VAL, 0.5, "special", "y[0, 1]: 0, wanted nan"}};
+    evaluation.verdict.workloads = {
+        {{{"T", 3}, {"H", 2688}}, Outcome::wrong, HUGE_VAL, 0.5, "special", "y[0, 1]: 0, wanted nan"}};
     Report report;
     report.check = Check::misaligned;
     report.line = 12;
@@ -54,7 +55,8 @@ TEST(Evaluation, SurvivesJson) {
 }
 
 TEST(Evaluation, RefusesOtherJson) {
-    for (const char* text : {"{}", "[]", "3", R"({"id": 3})"}) EXPECT_THROW(evaluation_from_json(parse_json(text, "a line")), Error) << text;
+    for (const char* text : {"{}", "[]", "3", R"({"id": 3})"})
+        EXPECT_THROW(evaluation_from_json(parse_json(text, "a line")), Error) << text;
     Json json = to_json(whole());
     json["outcome"] = "splendid";
     EXPECT_THROW(evaluation_from_json(json), Error);

@@ -10,7 +10,8 @@ namespace recuda {
 namespace {
 
 constexpr double kFinestRoundoff = 0x1p-20;
-constexpr double kRoundingNorm = 0.425;    // relative norm of correct rounding's error in units of u (judge.md B.2, measured)
+constexpr double kRoundingNorm =
+    0.425;  // relative norm of correct rounding's error in units of u (judge.md B.2, measured)
 constexpr double kElementFactor = 4;
 constexpr double kFlushed = 0x1p-126;
 constexpr int64_t kLeastForBias = 1024;
@@ -26,14 +27,15 @@ double rounded(DType type, double value) {
     return load(type, element);
 }
 
-/// Whether a value that is not a finite number of the type is what the reference has there. Near the largest finite number
-/// an f32 computation may fall on either side.
+/// Whether a value that is not a finite number of the type is what the reference has there. Near the largest finite
+/// number an f32 computation may fall on either side.
 bool is_same_special(DType type, double wanted, double seen) {
     if (std::isnan(wanted)) return std::isnan(seen);
     if (std::isnan(seen)) return std::isnan(rounded(type, wanted));
     const double largest = largest_finite(type);
     if (std::isinf(wanted)) return seen == wanted || rounded(type, wanted) == seen;
-    const bool at_the_edge = std::fabs(wanted) > largest * (1 - 4 * roundoff(type)) && std::fabs(wanted) < largest * (1 + 4 * roundoff(type));
+    const bool at_the_edge = std::fabs(wanted) > largest * (1 - 4 * roundoff(type)) &&
+                             std::fabs(wanted) < largest * (1 + 4 * roundoff(type));
     return rounded(type, wanted) == seen || (at_the_edge && std::signbit(wanted) == std::signbit(seen));
 }
 
@@ -52,9 +54,9 @@ double ratio(double error, double norm) { return norm > 0 ? error / norm : error
 struct Pass {
     Sums all;
     std::vector<Sums> rows;
-    double worst_element = 0;         // |c - y| less the allowance, over |y| + RMS
+    double worst_element = 0;  // |c - y| less the allowance, over |y| + RMS
     int64_t worst_at = -1, special_at = -1;
-    int64_t specials = 0;             // elements whose special value is not the reference's
+    int64_t specials = 0;  // elements whose special value is not the reference's
     double bias_sum = 0;
     int64_t bias_count = 0;
 };
@@ -93,8 +95,8 @@ Pass pass_over(const Expected& expected, const std::vector<double>& seen) {
 std::string shown(double value) { return fmt::format("{:.6g}", value); }
 
 std::string element_detail(const Expected& expected, const std::vector<double>& seen, int64_t at) {
-    return fmt::format("{} is {}, wanted {}", element_name(expected.name, expected.shape, at), shown(seen[static_cast<size_t>(at)]),
-                       shown(expected.values[static_cast<size_t>(at)]));
+    return fmt::format("{} is {}, wanted {}", element_name(expected.name, expected.shape, at),
+                       shown(seen[static_cast<size_t>(at)]), shown(expected.values[static_cast<size_t>(at)]));
 }
 
 /// The elements of [first, last) that are furthest off, worst first.
@@ -119,17 +121,21 @@ Finding special_finding(const Expected& expected, const std::vector<double>& see
     Finding finding{static_cast<double>(pass.specials), 0, "special values", ""};
     if (finding.right()) return finding;
     const double wanted = expected.values[static_cast<size_t>(pass.special_at)];
-    finding.detail = fmt::format("{} element{} where one is NaN or infinite and the other is not: {}", pass.specials, pass.specials == 1 ? "" : "s",
-                                 element_detail(expected, seen, pass.special_at));
-    if (std::isfinite(wanted) && !is_finite_in(expected.dtype, wanted)) finding.detail += fmt::format(" (overflows {})", name(expected.dtype));
+    finding.detail = fmt::format("{} element{} where one is NaN or infinite and the other is not: {}", pass.specials,
+                                 pass.specials == 1 ? "" : "s", element_detail(expected, seen, pass.special_at));
+    if (std::isfinite(wanted) && !is_finite_in(expected.dtype, wanted))
+        finding.detail += fmt::format(" (overflows {})", name(expected.dtype));
     return finding;
 }
 
-Finding global_finding(const Expected& expected, const std::vector<double>& seen, const Pass& pass, const OwnError* own) {
-    Finding finding{ratio(std::sqrt(pass.all.error_squares), expected.norm), std::max(1.5 * expected.floor, own ? 2 * own->global : 0), "global", ""};
+Finding global_finding(const Expected& expected, const std::vector<double>& seen, const Pass& pass,
+                       const OwnError* own) {
+    Finding finding{ratio(std::sqrt(pass.all.error_squares), expected.norm),
+                    std::max(1.5 * expected.floor, own ? 2 * own->global : 0), "global", ""};
     if (!finding.right())
-        finding.detail = fmt::format("{} as a whole is off by {} of its norm, {} allowed: {}", expected.name, shown(finding.error), shown(finding.bound),
-                                     worst_elements(expected, seen, 0, static_cast<int64_t>(seen.size())));
+        finding.detail =
+            fmt::format("{} as a whole is off by {} of its norm, {} allowed: {}", expected.name, shown(finding.error),
+                        shown(finding.bound), worst_elements(expected, seen, 0, static_cast<int64_t>(seen.size())));
     return finding;
 }
 
@@ -137,15 +143,17 @@ Finding row_finding(const Expected& expected, const std::vector<double>& seen, c
     Finding worst;
     size_t at = 0;
     for (size_t row = 0; row < pass.rows.size(); ++row) {
-        Finding finding{ratio(std::sqrt(pass.rows[row].error_squares), expected.row_norm[row]), 4.5 * std::max(expected.floor, expected.row_floor[row]), "", ""};
+        Finding finding{ratio(std::sqrt(pass.rows[row].error_squares), expected.row_norm[row]),
+                        4.5 * std::max(expected.floor, expected.row_floor[row]), "", ""};
         if (own) finding.bound = std::max({finding.bound, 6 * own->global, 2 * own->rows[row]});
         if (row == 0 || finding.nearness() > worst.nearness()) worst = finding, at = row;
     }
     worst.criterion = fmt::format("row {}", at);
     if (!worst.right()) {
         const auto first = static_cast<int64_t>(at) * expected.width;
-        worst.detail = fmt::format("row {} of {} ({} rows) is off by {} of its norm, {} allowed: {}", at, expected.name, pass.rows.size(),
-                                   shown(worst.error), shown(worst.bound), worst_elements(expected, seen, first, first + expected.width));
+        worst.detail = fmt::format("row {} of {} ({} rows) is off by {} of its norm, {} allowed: {}", at, expected.name,
+                                   pass.rows.size(), shown(worst.error), shown(worst.bound),
+                                   worst_elements(expected, seen, first, first + expected.width));
     }
     return worst;
 }
@@ -154,8 +162,9 @@ Finding element_finding(const Expected& expected, const std::vector<double>& see
     Finding finding{pass.worst_element, kElementFactor * roundoff(expected.dtype), "element", ""};
     if (pass.worst_at >= 0) finding.criterion = "element " + element_name(expected.name, expected.shape, pass.worst_at);
     if (!finding.right())
-        finding.detail = fmt::format("{}: off by {} of its own size and its row's RMS, {} allowed", element_detail(expected, seen, pass.worst_at),
-                                     shown(finding.error), shown(finding.bound));
+        finding.detail =
+            fmt::format("{}: off by {} of its own size and its row's RMS, {} allowed",
+                        element_detail(expected, seen, pass.worst_at), shown(finding.error), shown(finding.bound));
     return finding;
 }
 
@@ -163,18 +172,24 @@ Finding bias_finding(const Expected& expected, const Pass& pass, const OwnError*
     if (!expected.biased || pass.bias_count < kLeastForBias || expected.mean_magnitude == 0) return {};
     const double count = static_cast<double>(pass.bias_count), mean = pass.bias_sum / count;
     const double variance = std::max(0.0, pass.all.error_squares / count - mean * mean);
-    const double bound = std::max({6 * std::sqrt(variance / count), own ? 2 * own->bias : 0, kFinestRoundoff * expected.mean_magnitude});
+    const double bound =
+        std::max({6 * std::sqrt(variance / count), own ? 2 * own->bias : 0, kFinestRoundoff * expected.mean_magnitude});
     Finding finding{std::fabs(mean) / expected.mean_magnitude, bound / expected.mean_magnitude, "bias", ""};
     if (!finding.right())
-        finding.detail = fmt::format("{} is too {} on average: by {} of its mean magnitude, {} allowed by chance", expected.name, mean > 0 ? "large" : "small",
-                                     shown(finding.error), shown(finding.bound));
+        finding.detail =
+            fmt::format("{} is too {} on average: by {} of its mean magnitude, {} allowed by chance", expected.name,
+                        mean > 0 ? "large" : "small", shown(finding.error), shown(finding.bound));
     return finding;
 }
 
 }  // namespace
 
 Expected expect(std::string name, DType dtype, Shape shape, std::vector<double> values, bool biased) {
-    Expected expected{.name = std::move(name), .dtype = dtype, .shape = std::move(shape), .values = std::move(values), .biased = biased};
+    Expected expected{.name = std::move(name),
+                      .dtype = dtype,
+                      .shape = std::move(shape),
+                      .values = std::move(values),
+                      .biased = biased};
     expected.width = expected.shape.empty() ? 1 : std::max<int64_t>(1, expected.shape.back());
     if (!is_floating(dtype)) return expected;
     const double nominal = kRoundingNorm * roundoff(dtype);
@@ -193,7 +208,8 @@ Expected expect(std::string name, DType dtype, Shape shape, std::vector<double> 
         }
         all.add(sums);
         expected.row_norm.push_back(std::sqrt(sums.squares));
-        expected.row_floor.push_back(std::max(nominal, sums.squares > 0 ? std::sqrt(sums.error_squares / sums.squares) : 0));
+        expected.row_floor.push_back(
+            std::max(nominal, sums.squares > 0 ? std::sqrt(sums.error_squares / sums.squares) : 0));
     }
     expected.norm = std::sqrt(all.squares);
     expected.floor = std::max(nominal, all.squares > 0 ? std::sqrt(all.error_squares / all.squares) : 0);
@@ -212,8 +228,8 @@ Finding compare(const Expected& expected, const std::vector<double>& seen, const
     const Pass pass = pass_over(expected, seen);
     Finding worst = special_finding(expected, seen, pass);
     if (!worst.right() || pass.rows.empty()) return worst;
-    for (Finding finding : {row_finding(expected, seen, pass, own), global_finding(expected, seen, pass, own), element_finding(expected, seen, pass),
-                            bias_finding(expected, pass, own)})
+    for (Finding finding : {row_finding(expected, seen, pass, own), global_finding(expected, seen, pass, own),
+                            element_finding(expected, seen, pass), bias_finding(expected, pass, own)})
         if (!finding.criterion.empty()) worst = worse(std::move(worst), std::move(finding));
     return worst;
 }
@@ -222,14 +238,16 @@ Finding compare_exactly(const Expected& expected, const Tensor& seen) {
     int64_t different = 0, at = -1;
     for (int64_t i = 0; i < seen.size(); ++i) {
         const double wanted = rounded(expected.dtype, expected.values[static_cast<size_t>(i)]), got = seen.at(i);
-        const bool same = std::isnan(wanted) ? std::isnan(got) : wanted == got && std::signbit(wanted) == std::signbit(got);
+        const bool same =
+            std::isnan(wanted) ? std::isnan(got) : wanted == got && std::signbit(wanted) == std::signbit(got);
         if (same) continue;
         if (different++ == 0) at = i;
     }
     Finding finding{static_cast<double>(different), 0, "exact", ""};
     if (different > 0)
-        finding.detail = fmt::format("{} of {} elements differ where none may: {} is {}, wanted {}", different, seen.size(),
-                                     element_name(expected.name, expected.shape, at), shown(seen.at(at)), shown(expected.values[static_cast<size_t>(at)]));
+        finding.detail = fmt::format("{} of {} elements differ where none may: {} is {}, wanted {}", different,
+                                     seen.size(), element_name(expected.name, expected.shape, at), shown(seen.at(at)),
+                                     shown(expected.values[static_cast<size_t>(at)]));
     return finding;
 }
 
@@ -239,7 +257,8 @@ OwnError own_error(const Expected& expected, const std::vector<double>& seen) {
     const auto finite = [](double error) { return std::isfinite(error) ? error : 0; };
     own.global = finite(ratio(std::sqrt(pass.all.error_squares), expected.norm));
     own.bias = pass.bias_count > 0 ? std::fabs(pass.bias_sum / static_cast<double>(pass.bias_count)) : 0;
-    for (size_t row = 0; row < pass.rows.size(); ++row) own.rows.push_back(finite(ratio(std::sqrt(pass.rows[row].error_squares), expected.row_norm[row])));
+    for (size_t row = 0; row < pass.rows.size(); ++row)
+        own.rows.push_back(finite(ratio(std::sqrt(pass.rows[row].error_squares), expected.row_norm[row])));
     return own;
 }
 

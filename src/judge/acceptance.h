@@ -1,15 +1,16 @@
-// When a result is right: an output against the reference in double, no worse than a trusted implementation's own error by a
-// stated factor (docs/verification.md has the reasons and what each criterion catches).
+// When a result is right: an output against the reference in double, no worse than a trusted implementation's own error
+// by a stated factor (docs/verification.md has the reasons and what each criterion catches).
 //
 // With y the reference in double, c the candidate's output, u the unit roundoff of the output's type, but no finer than
-// 2^-20 (arithmetic in f32 with its approximate functions is what candidates are made of), and `floor` = 0.425 u, the relative
-// norm of correct rounding's own error, or that of these very values where it is larger:
+// 2^-20 (arithmetic in f32 with its approximate functions is what candidates are made of), and `floor` = 0.425 u, the
+// relative norm of correct rounding's own error, or that of these very values where it is larger:
 //
 //   special  NaN, +inf and -inf stand exactly where the reference, rounded to the output's type, has them
 //   global   |c - y| / |y|                      <= max(2 e_b, 1.5 floor), e_b the trusted implementation's
 //   row      the same for each row              <= max(6 e_b, 4.5 floor, 2 e_b of the row)
 //   element  |c - y| / (|y| + RMS of the row)   <= 4 u
-//   bias     |mean of sign(y) (c - y)|          <= max(6 s / sqrt(n), twice the trusted implementation's) (inputs `normal`, n >= 1024)
+//   bias     |mean of sign(y) (c - y)|          <= max(6 s / sqrt(n), twice the trusted implementation's) (inputs
+//   `normal`, n >= 1024)
 //
 // To |c - y| belongs an absolute allowance of the smallest normal number of f32, so that results may be flushed.
 #pragma once
@@ -24,11 +25,11 @@ namespace recuda {
 
 /// What an output must be, with everything about it that does not depend on the candidate.
 struct Expected {
-    std::string name;             // of the tensor
-    DType dtype = DType::bf16;    // as the candidate stores it
+    std::string name;           // of the tensor
+    DType dtype = DType::bf16;  // as the candidate stores it
     Shape shape;
-    std::vector<double> values;   // row-major
-    bool biased = false;          // the criterion `bias` applies
+    std::vector<double> values;  // row-major
+    bool biased = false;         // the criterion `bias` applies
 
     // Made by `expect`: over finite values alone, rows of the last extent.
     int64_t width = 1;
@@ -62,7 +63,8 @@ Finding worse(Finding a, Finding b);
 /// Compares floating outputs; `own` may be null: then the floor alone counts.
 Finding compare(const Expected& expected, const std::vector<double>& seen, const OwnError* own);
 
-/// Compares bits: integers, and every output of an exact task. Floating values are the reference's, rounded; a NaN equals any other.
+/// Compares bits: integers, and every output of an exact task. Floating values are the reference's, rounded; a NaN
+/// equals any other.
 Finding compare_exactly(const Expected& expected, const Tensor& seen);
 
 OwnError own_error(const Expected& expected, const std::vector<double>& seen);

@@ -74,14 +74,29 @@ TEST(Acceptance, RejectsCorruptions) {
         {"another seed's output", [&](auto& y) { y = another; }},
         {"stale last row", [&](auto& y) { std::copy(another.end() - kWidth, another.end(), y.end() - kWidth); }},
         {"two rows swapped", [&](auto& y) { std::swap_ranges(row(y, 3), row(y, 4), row(y, 7)); }},
-        {"last row three percent off", [&](auto& y) { for (auto i = y.end() - kWidth; i != y.end(); ++i) *i *= 1.03; }},
+        {"last row three percent off",
+         [&](auto& y) {
+             for (auto i = y.end() - kWidth; i != y.end(); ++i) *i *= 1.03;
+         }},
         {"one element 16 roundoffs off", [](auto& y) { y[777] += 16 * 0x1p-8 * (std::fabs(y[777]) + 1); }},
         {"overflow", [](auto& y) { y[5] = HUGE_VAL; }},
         {"NaN", [](auto& y) { y[5] = std::nan(""); }},
-        {"scale applied twice", [](auto& y) { for (double& v : y) v *= 2.5; }},
-        {"half a percent large", [](auto& y) { for (double& v : y) v *= 1.005; }},
-        {"a mean 0.2 percent large", [](auto& y) { for (double& v : y) v *= 1.002; }},
-        {"truncated instead of rounded", [](auto& y) { for (double& v : y) v -= std::copysign(0x1p-9 * std::fabs(v), v); }},
+        {"scale applied twice",
+         [](auto& y) {
+             for (double& v : y) v *= 2.5;
+         }},
+        {"half a percent large",
+         [](auto& y) {
+             for (double& v : y) v *= 1.005;
+         }},
+        {"a mean 0.2 percent large",
+         [](auto& y) {
+             for (double& v : y) v *= 1.002;
+         }},
+        {"truncated instead of rounded",
+         [](auto& y) {
+             for (double& v : y) v -= std::copysign(0x1p-9 * std::fabs(v), v);
+         }},
     };
     for (const Case& one : cases) {
         std::vector<double> seen = right;
@@ -111,9 +126,10 @@ TEST(Acceptance, SpecialValuesStandWhereTheReferenceHasThem) {
         double wanted, seen;
         bool right;
     };
-    const Row rows[] = {{nan, nan, true},   {nan, 0, false},   {nan, inf, false}, {inf, inf, true},  {inf, -inf, false},
-                        {inf, 3e38, false}, {0, nan, false},   {1, inf, false},   {-inf, -inf, true}, {1e39, inf, true},
-                        {1e39, 3e38, false}, {-1e39, inf, false}, {0, -0.0, true},  {3.3895e38, inf, true}};
+    const Row rows[] = {{nan, nan, true},   {nan, 0, false},       {nan, inf, false},   {inf, inf, true},
+                        {inf, -inf, false}, {inf, 3e38, false},    {0, nan, false},     {1, inf, false},
+                        {-inf, -inf, true}, {1e39, inf, true},     {1e39, 3e38, false}, {-1e39, inf, false},
+                        {0, -0.0, true},    {3.3895e38, inf, true}};
     for (const Row& row : rows) {
         const Expected expected = expect("y", DType::bf16, {1, 2}, {row.wanted, 1}, false);
         EXPECT_EQ(compare(expected, {row.seen, 1}, nullptr).right(), row.right) << row.wanted << " " << row.seen;

@@ -1,8 +1,8 @@
 // How long a program takes on a device that measures time: cold, over rotated buffers.
 //
-// A workload has a ring of buffer sets, copies of its `normal` case, of more than three times the L2 together (or as many as
-// fit 4 GiB). Each timing takes the next stretch of the ring, so that what it reads was last touched an L2's worth of traffic
-// ago. Workspace is one for all sets, as in a runtime. Outputs of timed runs are judged afterwards.
+// A workload has a ring of buffer sets, copies of its `normal` case, of more than three times the L2 together (or as
+// many as fit 4 GiB). Each timing takes the next stretch of the ring, so that what it reads was last touched an L2's
+// worth of traffic ago. Workspace is one for all sets, as in a runtime. Outputs of timed runs are judged afterwards.
 #pragma once
 
 #include <map>
@@ -32,12 +32,14 @@ class Benchmark {
     /// Times the program's workload with so many samples.
     Measured measure(Program& program, size_t workload, uint32_t samples);
 
-    /// Times both in turns (A B B A) and gives baseline time / candidate time. `measured` says why where there is no comparison.
+    /// Times both in turns (A B B A) and gives baseline time / candidate time. `measured` says why where there is no
+    /// comparison.
     struct Compared {
         Measured measured;
         Comparison comparison;
     };
-    Compared compare(Program& program, size_t workload, Program& baseline, size_t baseline_workload, const std::string& name);
+    Compared compare(Program& program, size_t workload, Program& baseline, size_t baseline_workload,
+                     const std::string& name);
 
     /// The device's process is gone.
     void forget();

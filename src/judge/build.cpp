@@ -18,7 +18,8 @@ void take(Built& built, BuildResult result) {
 
 }  // namespace
 
-Order order_of(const Candidate& candidate, const Task& task, std::span<const Axes> workloads, const DeviceLimits& limits, const CompileOptions& options) {
+Order order_of(const Candidate& candidate, const Task& task, std::span<const Axes> workloads,
+               const DeviceLimits& limits, const CompileOptions& options) {
     try {
         return {compile(candidate, task, workloads, limits, options), ""};
     } catch (const LaunchRefused& refused) {
@@ -28,7 +29,8 @@ Order order_of(const Candidate& candidate, const Task& task, std::span<const Axe
 
 std::vector<Built> build_all(Builder& builder, std::vector<Order> orders) {
     std::vector<BuildRequest> requests;
-    for (const Order& order : orders) requests.insert(requests.end(), order.compilation.requests.begin(), order.compilation.requests.end());
+    for (const Order& order : orders)
+        requests.insert(requests.end(), order.compilation.requests.begin(), order.compilation.requests.end());
     std::vector<BuildResult> results = requests.empty() ? std::vector<BuildResult>{} : builder.build(requests);
     std::vector<Built> all;
     size_t next = 0;

@@ -28,7 +28,8 @@ struct Order {
 };
 
 /// Compiles what can be planned; a LaunchRefused becomes the order's refusal.
-Order order_of(const Candidate& candidate, const Task& task, std::span<const Axes> workloads, const DeviceLimits& limits, const CompileOptions& options);
+Order order_of(const Candidate& candidate, const Task& task, std::span<const Axes> workloads,
+               const DeviceLimits& limits, const CompileOptions& options);
 
 /// Builds all orders together on the builder's pool; results stand in their order.
 std::vector<Built> build_all(Builder& builder, std::vector<Order> orders);

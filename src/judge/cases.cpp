@@ -11,10 +11,12 @@ namespace {
 constexpr uint64_t kBudgetBytes = uint64_t{1} << 30;
 
 const TensorSpec& auxiliary(const Op& op, const std::string& name) {
-    return *std::find_if(op.auxiliaries.begin(), op.auxiliaries.end(), [&](const TensorSpec& tensor) { return tensor.name == name; });
+    return *std::find_if(op.auxiliaries.begin(), op.auxiliaries.end(),
+                         [&](const TensorSpec& tensor) { return tensor.name == name; });
 }
 
-/// Errors with which the trusted implementation is held against the floor alone, doubled: its own luck must not fail it.
+/// Errors with which the trusted implementation is held against the floor alone, doubled: its own luck must not fail
+/// it.
 std::map<std::string, OwnError, std::less<>> doubled_floors(const Case& one) {
     std::map<std::string, OwnError, std::less<>> own;
     for (const auto& [name, expected] : one.expected)
@@ -34,11 +36,13 @@ uint64_t Case::bytes() const {
 
 Outputs dense_outputs(const Task& task, const Axes& axes, const Outputs& buffers) {
     Outputs dense;
-    for (const TensorSpec* tensor : written_tensors(*task.op)) dense.emplace(tensor->name, dense_rows(*tensor, axes, buffers.at(tensor->name)));
+    for (const TensorSpec* tensor : written_tensors(*task.op))
+        dense.emplace(tensor->name, dense_rows(*tensor, axes, buffers.at(tensor->name)));
     return dense;
 }
 
-Cases::Cases(const Task& task, Device& device, Reference& reference, uint64_t seed) : task_(task), device_(device), reference_(reference), seed_(seed) {}
+Cases::Cases(const Task& task, Device& device, Reference& reference, uint64_t seed)
+    : task_(task), device_(device), reference_(reference), seed_(seed) {}
 
 void Cases::trust(std::unique_ptr<Program> trusted) { trusted_ = std::move(trusted); }
 
@@ -62,9 +66,11 @@ Case& Cases::at(const Axes& axes, Battery battery) {
 
 void Cases::load(Case& one) {
     try {
-        for (const auto& [name, contents] : one.inputs) device_.write(one.buffers.add(name, contents.bytes.size()), 0, contents.bytes);
+        for (const auto& [name, contents] : one.inputs)
+            device_.write(one.buffers.add(name, contents.bytes.size()), 0, contents.bytes);
         for (const TensorSpec& output : task_.op->outputs)
-            one.buffers.add(output.name, static_cast<uint64_t>(buffer_elements(output, one.axes)) * size_bytes(output.dtype));
+            one.buffers.add(output.name,
+                            static_cast<uint64_t>(buffer_elements(output, one.axes)) * size_bytes(output.dtype));
     } catch (...) {
         one.buffers.clear();
         throw;
@@ -74,7 +80,14 @@ void Cases::load(Case& one) {
 void Cases::answer(Case& one) {
     one.answers = reference_.answer(one.axes, one.buffers.places());
     for (const TensorSpec* tensor : written_tensors(*task_.op))
-        if (tensor->choice.empty()) one.expected.emplace(tensor->name, expected_of(one, *tensor, one.answers.at(tensor->name)));
+        if (tensor->choice.empty())
+            one.expected.emplace(tensor->name, expected_of(one, *tensor, one.answers.at(tensor->name)));
+    // Of the answers as they were only those are asked for again that another output is judged by.
+    std::erase_if(one.answers, [&](const auto& answer) {
+        return std::none_of(task_.op->outputs.begin(), task_.op->outputs.end(), [&](const TensorSpec& output) {
+            return output.choice == answer.first || output.given == answer.first;
+        });
+    });
 }
 
 Expected Cases::expected_of(const Case& one, const TensorSpec& spec, const Tensor& answer) const {
@@ -93,17 +106,20 @@ void Cases::measure_trusted(Case& one) {
     const Execution execution = device_.run(launches, {.deadline_s = 120, .checks = false, .count = false});
     if (execution.outcome == Outcome::unsupported) return;
     if (execution.outcome != Outcome::correct)
-        throw Error("the plain seed of op {} does not run at {}: {} ({})", task_.op->name, shown(one.axes), name(execution.outcome), execution.log);
+        throw Error("the plain seed of op {} does not run at {}: {} ({})", task_.op->name, shown(one.axes),
+                    name(execution.outcome), execution.log);
     const Outputs outputs = dense_outputs(task_, one.axes, read_written(one));
     const Finding finding = judge(one, outputs, doubled_floors(one));
     if (!finding.right())
-        throw Error("the plain seed of op {} disagrees with its reference at {} with the inputs `{}`: {}", task_.op->name, shown(one.axes), name(one.battery),
-                    finding.detail);
+        throw Error("the plain seed of op {} disagrees with its reference at {} with the inputs `{}`: {}",
+                    task_.op->name, shown(one.axes), name(one.battery), finding.detail);
     for (const TensorSpec* tensor : written_tensors(*task_.op)) {
         if (!is_floating(tensor->dtype)) continue;
         const std::vector<double> seen = values_of(outputs.at(tensor->name));
         const Expected& expected = one.expected.at(tensor->name);
-        one.own[tensor->name] = tensor->given.empty() ? own_error(expected, seen) : own_error(given_other(one, *tensor, outputs.at(tensor->given)), seen);
+        one.own[tensor->name] = tensor->given.empty()
+                                    ? own_error(expected, seen)
+                                    : own_error(given_other(one, *tensor, outputs.at(tensor->given)), seen);
     }
 }
 
@@ -131,7 +147,9 @@ std::string Cases::changed_input(Case& one) {
         device_.read(one.buffers.at(input.name), 0, seen);
         if (seen == wanted) continue;
         device_.write(one.buffers.at(input.name), 0, wanted);
-        const auto at = static_cast<int64_t>(std::mismatch(seen.begin(), seen.end(), wanted.begin()).first - seen.begin()) / size_bytes(input.dtype);
+        const auto at =
+            static_cast<int64_t>(std::mismatch(seen.begin(), seen.end(), wanted.begin()).first - seen.begin()) /
+            size_bytes(input.dtype);
         return fmt::format("the input {} was overwritten, first at element {}", input.name, at);
     }
     return "";
@@ -141,7 +159,8 @@ Finding Cases::judge(const Case& one, const Outputs& outputs, const std::map<std
     Finding worst;
     for (const TensorSpec* tensor : written_tensors(*task_.op)) {
         const auto found = own.find(tensor->name);
-        worst = worse(std::move(worst), judge_one(one, *tensor, outputs, found == own.end() ? nullptr : &found->second));
+        worst =
+            worse(std::move(worst), judge_one(one, *tensor, outputs, found == own.end() ? nullptr : &found->second));
         if (!worst.right()) return worst;  // what is `given` a wrong choice cannot be judged
     }
     return worst;
@@ -156,7 +175,8 @@ Finding Cases::judge_one(const Case& one, const TensorSpec& spec, const Outputs&
     }
     const Expected& expected = one.expected.at(spec.name);
     if (task_.op->exact || !is_floating(spec.dtype)) return compare_exactly(expected, seen);
-    if (spec.given.empty() || outputs.at(spec.given).bytes == one.answers.at(spec.given).bytes) return compare(expected, values_of(seen), own);
+    if (spec.given.empty() || outputs.at(spec.given).bytes == one.answers.at(spec.given).bytes)
+        return compare(expected, values_of(seen), own);
     return compare(given_other(one, spec, outputs.at(spec.given)), values_of(seen), own);
 }
 
@@ -168,7 +188,9 @@ void Cases::trim() {
     uint64_t total = 0;
     for (const auto& [key, one] : cases_) total += one->bytes();
     while (total > kBudgetBytes && cases_.size() > 1) {
-        const auto oldest = std::min_element(cases_.begin(), cases_.end(), [](const auto& a, const auto& b) { return a.second->last_use < b.second->last_use; });
+        const auto oldest = std::min_element(cases_.begin(), cases_.end(), [](const auto& a, const auto& b) {
+            return a.second->last_use < b.second->last_use;
+        });
         total -= oldest->second->bytes();
         cases_.erase(oldest);
     }

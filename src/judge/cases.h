@@ -1,5 +1,5 @@
-// Cases: one workload with one input each, its buffers on the device, and what is right for it. They are made once and kept
-// for all candidates of a session, because inputs and answers cost more than judging one candidate by them.
+// Cases: one workload with one input each, its buffers on the device, and what is right for it. They are made once and
+// kept for all candidates of a session, because inputs and answers cost more than judging one candidate by them.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct Case {
     Axes axes;
     Battery battery = Battery::normal;
     InputContents inputs;
-    Buffers buffers;       // inputs and outputs; empty: not on the device
-    Outputs answers;       // the reference's, as it gave them
+    Buffers buffers;  // inputs and outputs; empty: not on the device
+    Outputs answers;  // the reference's, of tensors that outputs are judged by: scores of a choice, the choice itself
     std::map<std::string, Expected, std::less<>> expected;  // by written tensor
     std::map<std::string, OwnError, std::less<>> own;       // the trusted implementation's, where there is one
     uint64_t last_use = 0;
@@ -38,17 +38,20 @@ class Cases {
     /// The program whose own errors bound others'. Only workloads that it was built for have one.
     void trust(std::unique_ptr<Program> trusted);
 
-    /// The case, complete and on the device. Throws Error where the reference does not run or the trusted implementation is wrong.
+    /// The case, complete and on the device. Throws Error where the reference does not run or the trusted
+    /// implementation is wrong.
     Case& at(const Axes& axes, Battery battery);
 
-    /// Puts a case's buffers in the state that a run must find: inout tensors as they were, outputs `poison` and uninitialised.
+    /// Puts a case's buffers in the state that a run must find: inout tensors as they were, outputs `poison` and
+    /// uninitialised.
     void reset(Case& one, std::byte poison);
     /// Whole buffers of the written tensors.
     Outputs read_written(Case& one);
     /// The first input that is no longer as it was, "" where all are; it is put right.
     std::string changed_input(Case& one);
 
-    /// Judges outputs (dense rows) by every criterion; null `own` where the trusted implementation's errors must not count.
+    /// Judges outputs (dense rows) by every criterion; null `own` where the trusted implementation's errors must not
+    /// count.
     Finding judge(const Case& one, const Outputs& outputs, const std::map<std::string, OwnError, std::less<>>& own);
 
     /// Drops what was used longest ago until what is kept fits the budget.

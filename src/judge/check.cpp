@@ -3,8 +3,8 @@
 
 namespace recuda {
 
-std::vector<Checked> check(const Task& task, std::unique_ptr<Device> device, Builder& builder, std::span<const Candidate> candidates,
-                           const JudgeOptions& options) {
+std::vector<Checked> check(const Task& task, std::unique_ptr<Device> device, Builder& builder,
+                           std::span<const Candidate> candidates, const JudgeOptions& options) {
     Session session(task, std::move(device), builder, options);
     std::vector<Order> orders;
     for (const Candidate& candidate : candidates) orders.push_back(session.order(candidate, Depth::whole));

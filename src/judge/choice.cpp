@@ -24,7 +24,8 @@ Finding broken(std::string detail) { return {1, 0, "choice", std::move(detail)};
 std::string malformed(const Row& row, std::vector<bool>& taken) {
     for (int64_t k = 0; k < row.choices; ++k) {
         const double index = row.chosen[k];
-        if (!(index >= 0 && index < static_cast<double>(row.experts))) return fmt::format("choice {} is {}, outside of 0 to {}", k, index, row.experts - 1);
+        if (!(index >= 0 && index < static_cast<double>(row.experts)))
+            return fmt::format("choice {} is {}, outside of 0 to {}", k, index, row.experts - 1);
         if (taken[static_cast<size_t>(index)]) return fmt::format("choice {} repeats index {}", k, index);
         taken[static_cast<size_t>(index)] = true;
     }
@@ -41,10 +42,13 @@ Finding judge_row(const Row& row) {
     const auto demand = [&](int64_t first, int64_t second, const char* what) {
         const double a = row.scores[first], b = row.scores[second];
         if (a == b && first > second)
-            return broken(fmt::format("{} {} and {} tie at {:.9g}: the lower index comes first", what, first, second, a));
+            return broken(
+                fmt::format("{} {} and {} tie at {:.9g}: the lower index comes first", what, first, second, a));
         const double error = scale > 0 ? (b - a) / scale : 0;
         Finding finding{std::fmax(0.0, error), kScoreNoise, "choice", ""};
-        if (!finding.right()) finding.detail = fmt::format("{} {} (score {:.9g}) stands before {} (score {:.9g})", what, first, a, second, b);
+        if (!finding.right())
+            finding.detail =
+                fmt::format("{} {} (score {:.9g}) stands before {} (score {:.9g})", what, first, a, second, b);
         return finding;
     };
     int64_t last = 0;
@@ -54,7 +58,8 @@ Finding judge_row(const Row& row) {
         last = index;
         // Of the rejected ones only a tie matters here; that none is better follows from the last choice below.
         for (int64_t e = 0; e < index; ++e)
-            if (!taken[static_cast<size_t>(e)] && row.scores[e] == row.scores[index]) worst = worse(std::move(worst), demand(index, e, "chosen"));
+            if (!taken[static_cast<size_t>(e)] && row.scores[e] == row.scores[index])
+                worst = worse(std::move(worst), demand(index, e, "chosen"));
     }
     for (int64_t e = 0; e < row.experts && row.choices > 0; ++e)
         if (!taken[static_cast<size_t>(e)]) worst = worse(std::move(worst), demand(last, e, "last chosen"));

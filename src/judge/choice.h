@@ -5,9 +5,9 @@
 
 namespace recuda {
 
-/// `chosen`: integers [T, K] that index scores [T, E]. Right when each row's indices exist, differ, stand in falling order of
-/// score, leave no better one out (both up to 2^-20 of the row's largest magnitude: the noise of scores in f32), and where two
-/// scores tie exactly the lower index was taken, and stands, first.
+/// `chosen`: integers [T, K] that index scores [T, E]. Right when each row's indices exist, differ, stand in falling
+/// order of score, leave no better one out (both up to 2^-20 of the row's largest magnitude: the noise of scores in
+/// f32), and where two scores tie exactly the lower index was taken, and stands, first.
 Finding compare_choice(const std::string& name, const Tensor& chosen, const Tensor& scores);
 
 }  // namespace recuda

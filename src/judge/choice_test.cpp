@@ -6,7 +6,8 @@ namespace recuda {
 namespace {
 
 Finding judged(std::vector<int> chosen, const std::vector<double>& scores) {
-    Tensor indices(DType::i32, {1, static_cast<int64_t>(chosen.size())}), values(DType::f64, {1, static_cast<int64_t>(scores.size())});
+    Tensor indices(DType::i32, {1, static_cast<int64_t>(chosen.size())}),
+        values(DType::f64, {1, static_cast<int64_t>(scores.size())});
     for (size_t i = 0; i < chosen.size(); ++i) indices.set(static_cast<int64_t>(i), chosen[i]);
     for (size_t i = 0; i < scores.size(); ++i) values.set(static_cast<int64_t>(i), scores[i]);
     return compare_choice("index", indices, values);

@@ -13,11 +13,11 @@
 namespace recuda {
 
 struct CompileOptions {
-    std::string target;                         // "sm_90"
+    std::string target;  // "sm_90"
     OutputTypes outputs = OutputTypes::stored;
-    ExtraBuffers extra;                         // see kernel/launch_plan.h
-    bool candidate = true;                      // false: a reference of ours
-    bool cubin = true;                          // false: the virtual GPU needs PTX alone
+    ExtraBuffers extra;     // see kernel/launch_plan.h
+    bool candidate = true;  // false: a reference of ours
+    bool cubin = true;      // false: the virtual GPU needs PTX alone
 };
 
 /// The plans of one candidate and the builds that they launch.
@@ -28,11 +28,11 @@ struct Compilation {
         size_t request = 0;  // index among `requests`
     };
     std::vector<BuildRequest> requests;
-    std::vector<Use> uses;   // one a workload, in their order
+    std::vector<Use> uses;  // one a workload, in their order
 };
 
 /// Plans every workload. Throws LaunchRefused where one cannot be launched or `require` forbids it.
-Compilation compile(const Candidate& candidate, const Task& task, std::span<const Axes> workloads, const DeviceLimits& limits,
-                    const CompileOptions& options);
+Compilation compile(const Candidate& candidate, const Task& task, std::span<const Axes> workloads,
+                    const DeviceLimits& limits, const CompileOptions& options);
 
 }  // namespace recuda

@@ -6,42 +6,61 @@ namespace recuda {
 namespace {
 
 // Rough figures of a large GPU (H100 and H200 class); ranking needs their proportions alone.
-constexpr double kFirstLaunch = 1800, kNextLaunch = 900;  // queueing, block start-up, drain
-constexpr double kIssueInterval = 0.6;                    // one instruction a scheduler and cycle
-constexpr double kSchedulers = 4;                         // of an SM
-constexpr double kDependentInstruction = 2;               // of one warp alone, some independent of their predecessors
-constexpr double kRequest = 40;                           // of one warp: a tenth of the latency of memory, for many are under way
-constexpr double kSharedWavefront = 1;
+constexpr double kFirstLaunch = 1800, kNextLaunch = 900;   // queueing, block start-up, drain
+constexpr double kIssueInterval = 0.6;                     // one instruction a scheduler and cycle
+constexpr double kSchedulers = 4;                          // of an SM
+constexpr double kDependentInstruction = 2;                // of one warp alone, some independent of their predecessors
+constexpr double kLatency = 400;                           // of a read, some from the L2
+constexpr double kResidentWarps = 48, kReadsUnderWay = 8;  // of an SM; of a warp
+constexpr double kSharedWavefront = 0.6;
 constexpr double kBarrier = 25, kAtomic = 8;
 constexpr double kSectorBytes = 32;
-constexpr double kBandwidth = 3500;                       // bytes a unit where the device does not state its own
+constexpr double kBandwidth = 3500;  // bytes a unit where the device does not state its own
 
 double at_least_one(double value) { return std::max(1.0, value); }
 
-}  // namespace
+/// What the whole run amounts to.
+struct Work {
+    double launches, blocks, warps;  // warps over all launches
+    double sectors, read_requests, instructions, shared_wavefronts;
+};
 
-double estimate(const Counters& counters, const LaunchPlan& plan, const DeviceInfo& info) {
-    const double sms = at_least_one(info.sm_count), launches = at_least_one(static_cast<double>(plan.launches.size()));
+Work work_of(const Counters& counters, const LaunchPlan& plan, double scale) {
     double warps = 0;
     for (const PlannedLaunch& launch : plan.launches)
         warps += static_cast<double>(launch.grid.volume()) * static_cast<double>((launch.block.volume() + 31) / 32);
-    warps = at_least_one(warps);
-    const double blocks = at_least_one(static_cast<double>(counters.blocks)), blocks_a_launch = blocks / launches;
-    const double sms_used = std::min(sms, at_least_one(blocks_a_launch));
-    const double schedulers_used = std::min(kSchedulers * sms_used, warps / launches);
+    const auto scaled = [&](uint64_t count) { return static_cast<double>(count) * scale; };
+    return {at_least_one(static_cast<double>(plan.launches.size())),
+            at_least_one(scaled(counters.blocks)),
+            at_least_one(warps * scale),
+            scaled(counters.global_read.sectors + counters.global_write.sectors + counters.local.sectors),
+            scaled(counters.global_read.requests + counters.local.requests),
+            scaled(counters.warp_instructions),
+            scaled(counters.shared_wavefronts)};
+}
 
-    const double sectors = static_cast<double>(counters.global_read.sectors + counters.global_write.sectors + counters.local.sectors);
+}  // namespace
+
+double estimate(const Counters& counters, const LaunchPlan& plan, const DeviceInfo& info, double scale) {
+    const Work work = work_of(counters, plan, scale);
+    const double sms = std::min(at_least_one(info.sm_count), at_least_one(work.blocks / work.launches));
+    const double warps_a_launch = work.warps / work.launches;
+    const double schedulers = std::min(kSchedulers * sms, warps_a_launch);
+    const double under_way = kReadsUnderWay * std::min(warps_a_launch, kResidentWarps * sms);
+
     const double bandwidth = info.memory_bytes_per_ns > 0 ? info.memory_bytes_per_ns : kBandwidth;
-    // An SM alone draws only a few times its share of the bandwidth.
-    const double memory = sectors * kSectorBytes / (bandwidth * std::min(1.0, 2 * sms_used / sms));
-    const double issue = static_cast<double>(counters.warp_instructions) * kIssueInterval / at_least_one(schedulers_used);
-    const double shared = static_cast<double>(counters.shared_wavefronts) * kSharedWavefront / sms_used;
+    const double transfer = work.sectors * kSectorBytes / bandwidth;
+    const double waiting = kLatency * std::max(work.launches, work.read_requests / at_least_one(under_way));
+    const double issue = work.instructions * kIssueInterval / at_least_one(schedulers);
+    const double conflicts = work.shared_wavefronts * kSharedWavefront / sms;
 
-    // Requests of a warp that move less than its lanes could are as slow as full ones: wide accesses win here.
-    const double requests = static_cast<double>(counters.global_read.requests + counters.global_write.requests + counters.local.requests);
-    const double own_work = static_cast<double>(counters.warp_instructions) / warps * kDependentInstruction + requests / warps * kRequest +
-                            static_cast<double>(counters.barriers) / blocks * kBarrier + static_cast<double>(counters.atomics) / blocks * kAtomic;
-    return kFirstLaunch + (launches - 1) * kNextLaunch + own_work * launches + std::max(memory, issue) + shared;
+    // What one warp and one block do in turn, which nothing hides; counters are of the unscaled run.
+    const double blocks = work.blocks / scale;
+    const double own = work.instructions / work.warps * kDependentInstruction +
+                       static_cast<double>(counters.barriers) / blocks * kBarrier +
+                       static_cast<double>(counters.atomics) / blocks * kAtomic;
+    return kFirstLaunch + (work.launches - 1) * kNextLaunch + own * work.launches +
+           std::max({transfer, waiting, issue}) + conflicts;
 }
 
 }  // namespace recuda

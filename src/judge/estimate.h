@@ -1,9 +1,10 @@
-// A number to rank candidates by where no device measures time, from what the virtual GPU counted. It is not a time and is never
-// shown as one; docs/measuring.md has the model and what it is good for.
+// A number to rank candidates by where no device measures time, from what the virtual GPU counted. It is not a time and
+// is never shown as one; docs/measuring.md says what it is good for.
 //
-// For each launch of a workload, in units near a nanosecond of a large GPU: what launching costs, the latency of one warp's
-// own work (its instructions, its requests for memory, barriers), and on top of it the larger of what the memory needs to move the
-// sectors and what the SMs in use need to issue the instructions. Lower is better.
+// In units near a nanosecond of a large GPU: what launching costs, plus one warp's own instructions and barriers, plus
+// the largest of three: the sectors over the bandwidth; the requests for reading in waves of as many as the warps in
+// residence keep under way, one latency a wave (this is where 16-byte accesses win); the issue of all instructions on
+// the SMs in use. Bank conflicts come on top. Lower is better.
 #pragma once
 
 #include "device/counters.h"
@@ -12,7 +13,8 @@
 
 namespace recuda {
 
-/// Of one run of a workload's launches, which the counters sum up.
-double estimate(const Counters& counters, const LaunchPlan& plan, const DeviceInfo& info);
+/// Of one run of a workload's launches, which the counters sum up. `scale` > 1: of a workload with so many times the
+/// tokens, taken to have so many times the blocks.
+double estimate(const Counters& counters, const LaunchPlan& plan, const DeviceInfo& info, double scale = 1);
 
 }  // namespace recuda

@@ -29,7 +29,9 @@ TEST(Estimate, PrefersWhatIsFaster) {
     const double wide = estimate(copying(16, 8), plan_of(1, 8, 256), kInfo);
     EXPECT_GT(wide, 0);
     EXPECT_LT(wide, estimate(copying(2, 8), plan_of(1, 8, 256), kInfo)) << "16-byte accesses";
-    EXPECT_LT(estimate(copying(16, 64), plan_of(1, 64, 256), kInfo), estimate(copying(16, 1), plan_of(1, 1, 256), kInfo)) << "enough blocks";
+    EXPECT_LT(estimate(copying(16, 64), plan_of(1, 64, 256), kInfo),
+              estimate(copying(16, 1), plan_of(1, 1, 256), kInfo))
+        << "enough blocks";
     EXPECT_LT(wide, estimate(copying(16, 16), plan_of(2, 8, 256), kInfo)) << "fewer launches";
     Counters wasteful = copying(16, 8), conflicting = copying(16, 8), longer = copying(16, 8);
     wasteful.global_read.sectors *= 1000;
@@ -37,6 +39,7 @@ TEST(Estimate, PrefersWhatIsFaster) {
     longer.warp_instructions *= 4;
     EXPECT_LT(wide, estimate(wasteful, plan_of(1, 8, 256), kInfo)) << "whole sectors";
     EXPECT_LT(wide, estimate(conflicting, plan_of(1, 8, 256), kInfo)) << "no bank conflicts";
+    EXPECT_LT(wide, estimate(copying(16, 8), plan_of(1, 8, 256), kInfo, 100)) << "less work";
     EXPECT_LT(wide, estimate(longer, plan_of(1, 8, 256), kInfo)) << "fewer instructions";
 }
 

@@ -21,15 +21,16 @@ class Evaluator {
  public:
     virtual ~Evaluator() = default;
 
-    /// Judges candidates; builds run ahead on the worker pool. `done` is called from the calling thread for each as it is
-    /// ready, in their order. When `stop` is requested no further candidate is begun and the one in flight is dropped.
+    /// Judges candidates; builds run ahead on the worker pool. `done` is called from the calling thread for each as it
+    /// is ready, in their order. When `stop` is requested no further candidate is begun and the one in flight is
+    /// dropped.
     virtual void evaluate(std::span<const Candidate> candidates, Depth depth, const std::stop_token& stop,
                           const std::function<void(Evaluation)>& done) = 0;
 
     /// What run.json records: device, driver, compilers, measured peaks.
     virtual std::string device_description() const = 0;
     /// Device kind, name and target, for outputs.
-    virtual std::string device_kind() const = 0;    // "vgpu", "cuda"
+    virtual std::string device_kind() const = 0;  // "vgpu", "cuda"
     virtual std::string device_name() const = 0;
     virtual std::string device_target() const = 0;
     virtual bool measures_time() const = 0;

@@ -1,7 +1,6 @@
 #include "judge/inputs.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "base/rng.h"
@@ -12,7 +11,8 @@ namespace {
 
 bool is_weight(const Task& task, const TensorSpec& tensor) {
     return std::all_of(tensor.shape.begin(), tensor.shape.end(), [&](const Expression& extent) {
-        return std::all_of(extent.uses().begin(), extent.uses().end(), [&](const Expression::Use& use) { return task.axes.contains(use.name); });
+        return std::all_of(extent.uses().begin(), extent.uses().end(),
+                           [&](const Expression::Use& use) { return task.axes.contains(use.name); });
     });
 }
 
@@ -29,18 +29,20 @@ Tensor spread(const Tensor& dense, int64_t stride, int64_t elements) {
         buffer.bytes = dense.bytes;
         return buffer;
     }
-    if (is_floating(dense.dtype))
-        for (int64_t i = 0; i < elements; ++i) buffer.set(i, std::nan(""));
+    // All bits set are a NaN in every floating type.
+    if (is_floating(dense.dtype)) std::fill(buffer.bytes.begin(), buffer.bytes.end(), std::byte{0xff});
     const size_t element = size_bytes(dense.dtype), row_bytes = static_cast<size_t>(width) * element;
     for (int64_t row = 0; row * width < dense.size(); ++row)
-        std::memcpy(buffer.bytes.data() + static_cast<size_t>(row * stride) * element, dense.bytes.data() + static_cast<size_t>(row) * row_bytes, row_bytes);
+        std::memcpy(buffer.bytes.data() + static_cast<size_t>(row * stride) * element,
+                    dense.bytes.data() + static_cast<size_t>(row) * row_bytes, row_bytes);
     return buffer;
 }
 
 }  // namespace
 
 InputContents make_inputs(const Task& task, const Axes& axes, Battery battery, uint64_t seed) {
-    // Workloads and kinds have data of their own: a kernel that keeps an answer from an earlier run must not meet its input again.
+    // Workloads and kinds have data of their own: a kernel that keeps an answer from an earlier run must not meet its
+    // input again.
     const uint64_t own_seed = Rng(seed, shown(axes) + "/" + std::string(name(battery))).next();
     InputContents contents;
     for (const TensorSpec& tensor : task.op->inputs) {
@@ -61,7 +63,8 @@ Tensor dense_rows(const TensorSpec& spec, const Axes& axes, const Tensor& buffer
     }
     const size_t element = size_bytes(buffer.dtype), row_bytes = static_cast<size_t>(width) * element;
     for (int64_t row = 0; row * width < dense.size(); ++row)
-        std::memcpy(dense.bytes.data() + static_cast<size_t>(row) * row_bytes, buffer.bytes.data() + static_cast<size_t>(row * stride) * element, row_bytes);
+        std::memcpy(dense.bytes.data() + static_cast<size_t>(row) * row_bytes,
+                    buffer.bytes.data() + static_cast<size_t>(row * stride) * element, row_bytes);
     return dense;
 }
 
@@ -72,10 +75,18 @@ std::vector<double> values_of(const Tensor& tensor) {
     };
     const auto plainly = [](auto value) { return static_cast<double>(value); };
     switch (tensor.dtype) {
-        case DType::f64: copy(tensor.as<double>(), plainly); break;
-        case DType::f32: copy(tensor.as<float>(), plainly); break;
-        case DType::i32: copy(tensor.as<int32_t>(), plainly); break;
-        case DType::bf16: copy(tensor.as<uint16_t>(), [](uint16_t bits) { return bf16_to_double(bits); }); break;
+        case DType::f64:
+            copy(tensor.as<double>(), plainly);
+            break;
+        case DType::f32:
+            copy(tensor.as<float>(), plainly);
+            break;
+        case DType::i32:
+            copy(tensor.as<int32_t>(), plainly);
+            break;
+        case DType::bf16:
+            copy(tensor.as<uint16_t>(), [](uint16_t bits) { return bf16_to_double(bits); });
+            break;
         default:
             for (size_t i = 0; i < values.size(); ++i) values[i] = tensor.at(static_cast<int64_t>(i));
     }

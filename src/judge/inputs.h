@@ -1,8 +1,8 @@
 // The contents of a workload's input buffers: the op's fills under one seed, changed by one kind of the battery.
 //
-// A tensor is data when its shape has an axis that varies over the task's workloads, else it is a weight. Data takes every
-// kind of the battery; weights take `ties` and `special` alone and keep their own fill otherwise: a row that is zero, constant
-// or large shows most beside ordinary weights. Tables that the op marks `battery = false` never change.
+// A tensor is data when its shape has an axis that varies over the task's workloads, else it is a weight. Data takes
+// every kind of the battery; weights take `ties` and `special` alone and keep their own fill otherwise: a row that is
+// zero, constant or large shows most beside ordinary weights. Tables that the op marks `battery = false` never change.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace recuda {
 
-/// Whole buffers by the tensors' names, shape {elements}: what lies between the rows of a strided tensor is there too, as NaN
-/// where the type has one.
+/// Whole buffers by the tensors' names, shape {elements}: what lies between the rows of a strided tensor is there too,
+/// as NaN where the type has one.
 using InputContents = std::map<std::string, Tensor, std::less<>>;
 
 InputContents make_inputs(const Task& task, const Axes& axes, Battery battery, uint64_t seed);

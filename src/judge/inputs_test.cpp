@@ -46,7 +46,8 @@ TEST(Inputs, WeightsKeepTheirFillButForTiesAndSpecial) {
         EXPECT_NEAR(mean, battery == Battery::ties ? 0.25 : 1, 0.05) << name(battery);
     }
     int specials = 0;
-    for (const double value : values_of(make_inputs(rmsnorm, at_tokens(rmsnorm, 1), Battery::special, 1).at("x"))) specials += std::isnan(value);
+    for (const double value : values_of(make_inputs(rmsnorm, at_tokens(rmsnorm, 1), Battery::special, 1).at("x")))
+        specials += std::isnan(value);
     EXPECT_EQ(specials, 1) << "one token is enough for a NaN";
 }
 
@@ -78,16 +79,23 @@ TEST(Workloads, OwnOnesWithAnAwkwardOne) {
     };
     const Task rmsnorm = task("nano30b_rmsnorm"), argmax = task("nano30b_argmax");
     using Tokens = std::vector<int64_t>;
-    EXPECT_EQ(tokens(verified_workloads(rmsnorm, DeviceKind::vgpu, {}, Depth::whole)), (Tokens{1, 3, 5, 8, 32, 128, 2048}));
+    EXPECT_EQ(tokens(verified_workloads(rmsnorm, DeviceKind::vgpu, {}, Depth::whole)),
+              (Tokens{1, 3, 5, 8, 32, 128, 2048}));
     EXPECT_EQ(tokens(verified_workloads(rmsnorm, DeviceKind::cuda, {}, Depth::screen)), (Tokens{1, 3, 5, 8}));
     EXPECT_EQ(tokens(verified_workloads(argmax, DeviceKind::vgpu, {}, Depth::whole)), (Tokens{1, 3, 5, 8}));
     EXPECT_EQ(tokens(verified_workloads(argmax, DeviceKind::cuda, {}, Depth::whole)), (Tokens{1, 3, 5, 8, 32, 128}));
-    const std::vector<Workload> given = verified_workloads(argmax, DeviceKind::vgpu, {at_tokens(argmax, 128)}, Depth::screen);
+    const std::vector<Workload> given =
+        verified_workloads(argmax, DeviceKind::vgpu, {at_tokens(argmax, 128)}, Depth::screen);
     EXPECT_EQ(tokens(given), (Tokens{128}));
     for (const Workload& workload : verified_workloads(rmsnorm, DeviceKind::vgpu, {}, Depth::whole))
         EXPECT_EQ(workload.inputs.size(), workload.axes.at("T") <= 8 ? all_batteries().size() : 1);
-    for (const Battery battery : given[0].inputs) EXPECT_NE(battery, Battery::special) << "argmax is not specified for NaN";
-    EXPECT_EQ(estimated_workloads(rmsnorm, DeviceKind::vgpu, {}).size(), 2u);
+    for (const Battery battery : given[0].inputs)
+        EXPECT_NE(battery, Battery::special) << "argmax is not specified for NaN";
+    const std::vector<EstimatedWorkload> estimated = estimated_workloads(rmsnorm, DeviceKind::vgpu, {});
+    ASSERT_EQ(estimated.size(), 3u);  // T = 1, 8, and 128 by 16 times the counters of 8
+    EXPECT_EQ(estimated[2].axes.at("T"), 8);
+    EXPECT_EQ(estimated[2].scale, 16);
+    EXPECT_EQ(estimated_workloads(rmsnorm, DeviceKind::vgpu, {at_tokens(rmsnorm, 3)}).size(), 1u);
 }
 
 }  // namespace

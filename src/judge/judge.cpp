@@ -17,16 +17,19 @@ class Judge : public Evaluator {
     Judge(Task task, std::unique_ptr<Device> device, Builder& builder, const JudgeOptions& options)
         : session_(std::move(task), std::move(device), builder, options) {}
 
-    void evaluate(std::span<const Candidate> candidates, Depth depth, const std::stop_token& stop, const std::function<void(Evaluation)>& done) override {
+    void evaluate(std::span<const Candidate> candidates, Depth depth, const std::stop_token& stop,
+                  const std::function<void(Evaluation)>& done) override {
         if (candidates.empty() || stop.stop_requested()) return;
         session_.open();
         const size_t ahead = build_ahead();
-        std::future<std::vector<Built>> next = begin_builds(candidates.first(std::min(ahead, candidates.size())), depth);
+        std::future<std::vector<Built>> next =
+            begin_builds(candidates.first(std::min(ahead, candidates.size())), depth);
         for (size_t first = 0; first < candidates.size(); first += ahead) {
             std::vector<Built> built = next.get();
             const std::span<const Candidate> now = candidates.subspan(first, built.size());
             const size_t behind = first + built.size();
-            if (behind < candidates.size()) next = begin_builds(candidates.subspan(behind, std::min(ahead, candidates.size() - behind)), depth);
+            if (behind < candidates.size())
+                next = begin_builds(candidates.subspan(behind, std::min(ahead, candidates.size() - behind)), depth);
             for (size_t i = 0; i < now.size(); ++i) {
                 if (stop.stop_requested()) return;
                 Judged judged = session_.judge(now[i], std::move(built[i]), depth, true, stop);
@@ -38,8 +41,10 @@ class Judge : public Evaluator {
 
     std::string device_description() const override {
         const DeviceInfo& info = session_.info();
-        std::string text = fmt::format("{} ({}), {} SMs, L2 {} MiB", info.name, session_.target(), info.sm_count, info.l2_bytes >> 20);
-        if (info.memory_bytes_per_ns > 0) text += fmt::format(", memory {:.0f} GB/s by its data sheet", info.memory_bytes_per_ns);
+        std::string text =
+            fmt::format("{} ({}), {} SMs, L2 {} MiB", info.name, session_.target(), info.sm_count, info.l2_bytes >> 20);
+        if (info.memory_bytes_per_ns > 0)
+            text += fmt::format(", memory {:.0f} GB/s by its data sheet", info.memory_bytes_per_ns);
         if (!info.driver.empty()) text += ", driver " + info.driver;
         return text;
     }
@@ -53,7 +58,9 @@ class Judge : public Evaluator {
     std::future<std::vector<Built>> begin_builds(std::span<const Candidate> candidates, Depth depth) {
         std::vector<Order> orders;
         for (const Candidate& candidate : candidates) orders.push_back(session_.order(candidate, depth));
-        return std::async(std::launch::async, [this, orders = std::move(orders)]() mutable { return build_all(session_.builder(), std::move(orders)); });
+        return std::async(std::launch::async, [this, orders = std::move(orders)]() mutable {
+            return build_all(session_.builder(), std::move(orders));
+        });
     }
 
     Session session_;
@@ -61,7 +68,8 @@ class Judge : public Evaluator {
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_judge(Task task, std::unique_ptr<Device> device, Builder& builder, const JudgeOptions& options) {
+std::unique_ptr<Evaluator> make_judge(Task task, std::unique_ptr<Device> device, Builder& builder,
+                                      const JudgeOptions& options) {
     return std::make_unique<Judge>(std::move(task), std::move(device), builder, options);
 }
 

@@ -15,8 +15,8 @@ class Builder;
 class Device;
 
 struct JudgeOptions {
-    std::string target;      // "": the device's own
-    uint64_t seed = 0;       // 0: a fresh secret one; mixed into every input
+    std::string target;  // "": the device's own
+    uint64_t seed = 0;   // 0: a fresh secret one; mixed into every input
     std::vector<std::string> baselines{"plain"};
     std::vector<Axes> axes;  // not empty: exactly these workloads instead of the task's own
     unsigned schedules = 1;  // vgpu: so many permuted schedules each; results must agree
@@ -24,14 +24,15 @@ struct JudgeOptions {
 };
 
 /// The judge of one task on one device, which it owns. Builder must outlive it.
-std::unique_ptr<Evaluator> make_judge(Task task, std::unique_ptr<Device> device, Builder& builder, const JudgeOptions& options = {});
+std::unique_ptr<Evaluator> make_judge(Task task, std::unique_ptr<Device> device, Builder& builder,
+                                      const JudgeOptions& options = {});
 
 /// `check`: one candidate, whole, with what a person wants to see beside the evaluation.
 struct Checked {
     Evaluation evaluation;
     std::shared_ptr<const struct Counters> counters;  // vgpu; summed over the workloads' normal inputs
 };
-std::vector<Checked> check(const Task& task, std::unique_ptr<Device> device, Builder& builder, std::span<const Candidate> candidates,
-                           const JudgeOptions& options = {});
+std::vector<Checked> check(const Task& task, std::unique_ptr<Device> device, Builder& builder,
+                           std::span<const Candidate> candidates, const JudgeOptions& options = {});
 
 }  // namespace recuda

@@ -10,8 +10,8 @@
 #include "base/process.h"
 #include "build/builder.h"
 #include "device/counters.h"
-#include "device/vgpu/vgpu.h"
 #include "device/limits.h"
+#include "device/vgpu/vgpu.h"
 #include "task/catalogue.h"
 #include "task/op.h"
 
@@ -84,7 +84,9 @@ std::string edited(std::string text, const std::string& old, const std::string& 
 }
 
 uint32_t line_of(const std::string& text, const std::string& word) {
-    return static_cast<uint32_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(word)), '\n')) + 1;
+    return static_cast<uint32_t>(
+               std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(word)), '\n')) +
+           1;
 }
 
 class JudgeEndToEnd : public ::testing::Test {
@@ -92,24 +94,31 @@ class JudgeEndToEnd : public ::testing::Test {
     static void SetUpTestSuite() {
         folder_ = new TemporaryFolder;
         write_atomically(folder_->path() / "small.toml", kTasks);
-        builder_ = make_builder({.workers = 2, .cache_folder = (folder_->path() / "builds").string(), .worker_command = {this_program(), "compile-worker"}}).release();
+        builder_ = make_builder({.workers = 2,
+                                 .cache_folder = (folder_->path() / "builds").string(),
+                                 .worker_command = {this_program(), "compile-worker"}})
+                       .release();
     }
     static void TearDownTestSuite() {
         delete builder_;
         delete folder_;
     }
 
-    static Task task(const std::string& name) { return catalogue().task((folder_->path() / "small.toml").string() + "#" + name); }
+    static Task task(const std::string& name) {
+        return catalogue().task((folder_->path() / "small.toml").string() + "#" + name);
+    }
     static Catalogue& catalogue() {
         static Catalogue catalogue(RECUDA_SOURCE_DIR);
         return catalogue;
     }
 
     static Candidate candidate(const std::string& text, Point point = {}) {
-        return make_candidate(std::make_shared<const KernelFile>(parse_kernel_file(text, "kernel.cu", Language::cuda)), std::move(point));
+        return make_candidate(std::make_shared<const KernelFile>(parse_kernel_file(text, "kernel.cu", Language::cuda)),
+                              std::move(point));
     }
 
-    static Evaluation checked(const std::string& task_name, const std::string& text, JudgeOptions options = {}, std::shared_ptr<const Counters>* counters = nullptr) {
+    static Evaluation checked(const std::string& task_name, const std::string& text, JudgeOptions options = {},
+                              std::shared_ptr<const Counters>* counters = nullptr) {
         const Candidate one = candidate(text);
         options.seed = 7;
         std::vector<Checked> all = check(task(task_name), make_vgpu(), *builder_, std::span(&one, 1), options);
@@ -126,8 +135,9 @@ class JudgeEndToEnd : public ::testing::Test {
     static void expect_wrong(const Evaluation& evaluation, const std::string& input, const std::string& word) {
         EXPECT_EQ(evaluation.outcome, Outcome::wrong) << evaluation.verdict.log;
         EXPECT_TRUE(evaluation.verdict.reports.empty());
-        const auto bad = std::find_if(evaluation.verdict.workloads.begin(), evaluation.verdict.workloads.end(),
-                                      [](const WorkloadVerdict& workload) { return workload.outcome == Outcome::wrong; });
+        const auto bad =
+            std::find_if(evaluation.verdict.workloads.begin(), evaluation.verdict.workloads.end(),
+                         [](const WorkloadVerdict& workload) { return workload.outcome == Outcome::wrong; });
         ASSERT_NE(bad, evaluation.verdict.workloads.end());
         EXPECT_GT(bad->max_error, bad->bound);
         EXPECT_EQ(bad->input, input) << bad->detail;
@@ -172,26 +182,34 @@ TEST_F(JudgeEndToEnd, WrongKernels) {
         const char *input, *word;
     };
     const Row rows[] = {
-        {"last row", "rsqrtf(total / H + eps);", "rsqrtf(total / H + eps) * (gridDim.x > 1 && blockIdx.x == gridDim.x - 1 ? 1.03f : 1.f);", 32, "normal", "row 31"},
+        {"last row", "rsqrtf(total / H + eps);",
+         "rsqrtf(total / H + eps) * (gridDim.x > 1 && blockIdx.x == gridDim.x - 1 ? 1.03f : 1.f);", 32, "normal",
+         "row 31"},
         {"NaN swallowed", "__float2bfloat16(v)", "__float2bfloat16(isfinite(v) ? v : 0.f)", 3, "special", "NaN"},
         {"eps omitted", "total / H + eps", "total / H", 3, "zeros", "NaN"},
         {"half a percent", "__float2bfloat16(v)", "__float2bfloat16(1.005f * v)", 8, "normal", "y"},
-        {"one element", "__float2bfloat16(v)", "__float2bfloat16(blockIdx.x == 2 && i == 17 ? v + 0.25f : v)", 3, "normal", "y[2, 17]"},
-        {"unwritten", "float v = __bfloat162float(row[i]) * r", "if (i == 100) continue; float v = __bfloat162float(row[i]) * r", 3, "normal", "never written"},
-        {"input overwritten", "__float2bfloat16(v);", "__float2bfloat16(v); const_cast<__nv_bfloat16*>(w)[0] = w[0] + w[0];", 1, "normal", "input w"},
-        {"half precision", "sum += v * v", "sum += __half2float(__hmul(__float2half(v), __float2half(v)))", 3, "large", "y"},
+        {"one element", "__float2bfloat16(v)", "__float2bfloat16(blockIdx.x == 2 && i == 17 ? v + 0.25f : v)", 3,
+         "normal", "y[2, 17]"},
+        {"unwritten", "float v = __bfloat162float(row[i]) * r",
+         "if (i == 100) continue; float v = __bfloat162float(row[i]) * r", 3, "normal", "never written"},
+        {"input overwritten", "__float2bfloat16(v);",
+         "__float2bfloat16(v); const_cast<__nv_bfloat16*>(w)[0] = w[0] + w[0];", 1, "normal", "input w"},
+        {"half precision", "sum += v * v", "sum += __half2float(__hmul(__float2half(v), __float2half(v)))", 3, "large",
+         "y"},
         {"eps of another", "total / H + eps", "total / H + 1e-6f", 3, "tiny", "y"},
     };
     for (const Row& row : rows) {
         SCOPED_TRACE(row.what);
         std::string text = edited(kRmsnorm, row.old, row.by);
-        if (text.find("half") != std::string::npos) text = edited(text, "#include <cuda_bf16.h>", "#include <cuda_bf16.h>\n#include <cuda_fp16.h>");
+        if (text.find("half") != std::string::npos)
+            text = edited(text, "#include <cuda_bf16.h>", "#include <cuda_bf16.h>\n#include <cuda_fp16.h>");
         expect_wrong(checked("rmsnorm", text, at_tokens(row.tokens)), row.input, row.word);
     }
 }
 
 TEST_F(JudgeEndToEnd, AccumulatorInBf16IsWrong) {
-    const std::string text = edited(kRmsnorm, "float r = rsqrtf(total / H + eps);", R"(__nv_bfloat16 rough = __float2bfloat16(0.f);
+    const std::string text =
+        edited(kRmsnorm, "float r = rsqrtf(total / H + eps);", R"(__nv_bfloat16 rough = __float2bfloat16(0.f);
     for (int i = 0; i < H; ++i) rough = __float2bfloat16(__bfloat162float(rough) + __bfloat162float(row[i]) * __bfloat162float(row[i]));
     float r = rsqrtf(__bfloat162float(rough) / H + eps);)");
     EXPECT_EQ(checked("rmsnorm", text, at_tokens(8)).outcome, Outcome::wrong);
@@ -218,7 +236,8 @@ extern "C" __global__ void relu2(const __nv_bfloat16* x, __nv_bfloat16* y) {
     JudgeOptions options;
     options.axes = {{{"T", 8}, {"K", 1}, {"N", 1000}}};
     EXPECT_EQ(checked("relu2", right, options).outcome, Outcome::correct);
-    expect_wrong(checked("relu2", edited(right, "(positive * positive)", "(1.002f * positive * positive)"), options), "normal", "on average");
+    expect_wrong(checked("relu2", edited(right, "(positive * positive)", "(1.002f * positive * positive)"), options),
+                 "normal", "on average");
 }
 
 TEST_F(JudgeEndToEnd, FaultOutranksWrongAndIsReportedOnce) {
@@ -255,7 +274,9 @@ extern "C" __global__ void k(const __nv_bfloat16* x, __nv_bfloat16* res, const _
     const Evaluation evaluation = checked("add_rmsnorm", right);
     EXPECT_EQ(evaluation.outcome, Outcome::correct) << evaluation.verdict.log;
     expect_wrong(checked("add_rmsnorm", edited(right, "        res[i] = h;\n", "")), "normal", "res");
-    expect_wrong(checked("add_rmsnorm", edited(right, "res[i] = h;", "res[i] = i == H - 1 ? __float2bfloat16(3.f) : h;")), "normal", "res[0, 263]");
+    expect_wrong(
+        checked("add_rmsnorm", edited(right, "res[i] = h;", "res[i] = i == H - 1 ? __float2bfloat16(3.f) : h;")),
+        "normal", "res[0, 263]");
 }
 
 TEST_F(JudgeEndToEnd, ExactTasksTakeTheLowestIndex) {
@@ -269,7 +290,9 @@ extern "C" __global__ void k(const float* logits, int* index) {
     const Evaluation evaluation = checked("argmax", right);
     EXPECT_EQ(evaluation.outcome, Outcome::correct) << evaluation.verdict.log;
     expect_wrong(checked("argmax", edited(right, "] > logits", "] >= logits")), "zeros", "index");
-    const Evaluation atomic = checked("argmax", edited(right, "index[blockIdx.x] = at;", "index[blockIdx.x] = at; __shared__ float s; s = 0; atomicAdd(&s, 1.f);"));
+    const Evaluation atomic =
+        checked("argmax", edited(right, "index[blockIdx.x] = at;",
+                                 "index[blockIdx.x] = at; __shared__ float s; s = 0; atomicAdd(&s, 1.f);"));
     EXPECT_EQ(atomic.outcome, Outcome::refused) << atomic.verdict.log;
 }
 
@@ -302,12 +325,17 @@ extern "C" __global__ void k(const float* logits, const float* bias, int* index,
 }
 
 TEST_F(JudgeEndToEnd, WhatCannotBeBuiltOrLaunched) {
-    const Evaluation syntax = checked("rmsnorm", edited(kRmsnorm, "float total = 0.f;", "float total = nothing_of_that_name;  // <- here"));
+    const Evaluation syntax =
+        checked("rmsnorm", edited(kRmsnorm, "float total = 0.f;", "float total = nothing_of_that_name;  // <- here"));
     EXPECT_EQ(syntax.outcome, Outcome::build_failed);
     EXPECT_NE(syntax.verdict.log.find("nothing_of_that_name"), std::string::npos);
-    for (const char* launch : {"rms<<<T, 1025>>>", "rms<<<T, 256, 300 * 1024>>>", "rms<<<T - 3, 256>>>", "rms<<<(T, 65536), 256>>>"})
-        EXPECT_EQ(checked("rmsnorm", edited(kRmsnorm, "rms<<<T, 256>>>", launch), at_tokens(3)).outcome, Outcome::launch_refused) << launch;
-    EXPECT_EQ(checked("rmsnorm", edited(kRmsnorm, "(x, w, y, eps)\n", "(x, w, eps)\n")).outcome, Outcome::launch_refused);
+    for (const char* launch :
+         {"rms<<<T, 1025>>>", "rms<<<T, 256, 300 * 1024>>>", "rms<<<T - 3, 256>>>", "rms<<<(T, 65536), 256>>>"})
+        EXPECT_EQ(checked("rmsnorm", edited(kRmsnorm, "rms<<<T, 256>>>", launch), at_tokens(3)).outcome,
+                  Outcome::launch_refused)
+            << launch;
+    EXPECT_EQ(checked("rmsnorm", edited(kRmsnorm, "(x, w, y, eps)\n", "(x, w, eps)\n")).outcome,
+              Outcome::launch_refused);
     const Evaluation forbidden = checked("rmsnorm", std::string("//! require T < 8\n") + kRmsnorm);
     EXPECT_EQ(forbidden.outcome, Outcome::launch_refused);
     EXPECT_NE(forbidden.verdict.log.find("require"), std::string::npos);
@@ -318,9 +346,12 @@ TEST_F(JudgeEndToEnd, EvaluatorScreensInOrder) {
     EXPECT_EQ(judge->device_kind(), "vgpu");
     EXPECT_FALSE(judge->measures_time());
     std::vector<Candidate> candidates;
-    for (int i = 0; i < 7; ++i) candidates.push_back(candidate(edited(kRmsnorm, "float sum = 0.f;", fmt::format("float sum = {}.f;", i % 2 == 0 ? 0 : i))));
+    for (int i = 0; i < 7; ++i)
+        candidates.push_back(
+            candidate(edited(kRmsnorm, "float sum = 0.f;", fmt::format("float sum = {}.f;", i % 2 == 0 ? 0 : i))));
     std::vector<Evaluation> evaluations;
-    judge->evaluate(candidates, Depth::screen, {}, [&](Evaluation evaluation) { evaluations.push_back(std::move(evaluation)); });
+    judge->evaluate(candidates, Depth::screen, {},
+                    [&](Evaluation evaluation) { evaluations.push_back(std::move(evaluation)); });
     ASSERT_EQ(evaluations.size(), candidates.size());
     for (size_t i = 0; i < candidates.size(); ++i) {
         EXPECT_EQ(evaluations[i].digest, candidates[i].digest);
@@ -337,7 +368,8 @@ TEST_F(JudgeEndToEnd, StoppedEvaluatorGivesNoHalfVerdict) {
     const std::vector<Candidate> candidates(3, candidate(kRmsnorm));
     std::stop_source source;
     int done = 0;
-    judge->evaluate(candidates, Depth::screen, source.get_token(), [&](const Evaluation&) { ++done, source.request_stop(); });
+    judge->evaluate(candidates, Depth::screen, source.get_token(),
+                    [&](const Evaluation&) { ++done, source.request_stop(); });
     EXPECT_EQ(done, 1);
 }
 

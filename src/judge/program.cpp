@@ -29,9 +29,9 @@ Argument argument_of(const PlannedArgument& planned, const Places& places) {
             const Place& place = place_of(places, planned.name);
             assert(place.offset_bytes == 0);
             argument.kind = Argument::Kind::tensor_map;
-            argument.tensor_map = std::make_shared<const TensorMap>(TensorMap{
-                place.buffer, std::string(name(planned.dtype)), planned.tensor_map.dims, planned.tensor_map.strides_bytes,
-                planned.tensor_map.box, planned.tensor_map.swizzle});
+            argument.tensor_map = std::make_shared<const TensorMap>(
+                TensorMap{place.buffer, std::string(name(planned.dtype)), planned.tensor_map.dims,
+                          planned.tensor_map.strides_bytes, planned.tensor_map.box, planned.tensor_map.swizzle});
             break;
         }
     }
@@ -40,7 +40,8 @@ Argument argument_of(const PlannedArgument& planned, const Places& places) {
 
 }  // namespace
 
-Program::Program(Device& device, Compilation compilation, std::vector<std::vector<Binary>> built, const DeviceLimits& limits)
+Program::Program(Device& device, Compilation compilation, std::vector<std::vector<Binary>> built,
+                 const DeviceLimits& limits)
     : device_(device), compilation_(std::move(compilation)), built_(std::move(built)) {
     assert(built_.size() == compilation_.requests.size());
     for (Compilation::Use& use : compilation_.uses) fit(use.plan, built_[use.request], limits);

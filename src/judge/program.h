@@ -1,4 +1,5 @@
-// A built candidate on a device: its binaries loaded as they are needed, its plans turned into launches over given buffers.
+// A built candidate on a device: its binaries loaded as they are needed, its plans turned into launches over given
+// buffers.
 #pragma once
 
 #include <map>
@@ -20,7 +21,8 @@ using Places = std::map<std::string, Place, std::less<>>;
 class Program {
  public:
     /// Fits the plans to what was built (`built[i]` belongs to request i). Throws LaunchRefused.
-    Program(Device& device, Compilation compilation, std::vector<std::vector<Binary>> built, const DeviceLimits& limits);
+    Program(Device& device, Compilation compilation, std::vector<std::vector<Binary>> built,
+            const DeviceLimits& limits);
     ~Program();
     Program(const Program&) = delete;
 
@@ -30,7 +32,8 @@ class Program {
     bool has_tensor_maps(size_t workload) const;
     const std::vector<std::vector<Binary>>& built() const { return built_; }
 
-    /// The launches of a workload; `places` has every tensor and scratch that they name. Throws Error where a binary cannot be loaded.
+    /// The launches of a workload; `places` has every tensor and scratch that they name. Throws Error where a binary
+    /// cannot be loaded.
     std::vector<Launch> launches(size_t workload, const Places& places);
     /// Only its last launch: what a reference computes from its other outputs.
     Launch last_launch(size_t workload, const Places& places);

@@ -4,9 +4,9 @@
 
 #include "base/file.h"
 #include "build/builder.h"
+#include "device/limits.h"
 #include "judge/build.h"
 #include "judge/inputs.h"
-#include "device/limits.h"
 #include "task/op.h"
 
 namespace recuda {
@@ -17,7 +17,9 @@ std::string written_name(const TensorSpec& tensor) { return tensor.inout ? tenso
 
 DType exact_type(const TensorSpec& tensor) { return is_floating(tensor.dtype) ? DType::f64 : tensor.dtype; }
 
-uint64_t bytes_of(const TensorSpec& spec, DType dtype, const Axes& axes) { return static_cast<uint64_t>(buffer_elements(spec, axes)) * size_bytes(dtype); }
+uint64_t bytes_of(const TensorSpec& spec, DType dtype, const Axes& axes) {
+    return static_cast<uint64_t>(buffer_elements(spec, axes)) * size_bytes(dtype);
+}
 
 }  // namespace
 
@@ -29,11 +31,13 @@ ExtraBuffers reference_buffers(const Op& op, OutputTypes outputs) {
     return extra;
 }
 
-Candidate candidate_from(const std::filesystem::path& path, std::span<const Axes> workloads, const DeviceLimits& limits) {
+Candidate candidate_from(const std::filesystem::path& path, std::span<const Axes> workloads,
+                         const DeviceLimits& limits) {
     auto file = std::make_shared<const KernelFile>(read_kernel_file(path));
     const std::vector<Variables> variables(workloads.begin(), workloads.end());
     std::optional<Point> point = first_legal_point(*file, variables, limits);
-    if (!point) throw Error("{} has no legal point for {}", shown(path), workloads.empty() ? "" : shown(workloads.front()));
+    if (!point)
+        throw Error("{} has no legal point for {}", shown(path), workloads.empty() ? "" : shown(workloads.front()));
     return make_candidate(std::move(file), std::move(*point), Origin::seed, path.filename().string());
 }
 
@@ -53,13 +57,18 @@ void Reference::prepare(const std::vector<Axes>& workloads) {
     if (missing.empty()) return;
     const DeviceLimits limits = limits_of(device_.info());
     const Candidate candidate = candidate_from(task_.op->folder / "reference.cu", missing, limits);
-    CompileOptions options{.target = target_, .outputs = OutputTypes::exact, .extra = reference_buffers(*task_.op, OutputTypes::exact), .candidate = false};
+    CompileOptions options{.target = target_,
+                           .outputs = OutputTypes::exact,
+                           .extra = reference_buffers(*task_.op, OutputTypes::exact),
+                           .candidate = false};
     options.cubin = device_.info().kind == DeviceKind::cuda;
     std::vector<Order> orders;
     orders.push_back({recuda::compile(candidate, task_, missing, limits, options), ""});
     Built built = std::move(build_all(builder_, std::move(orders)).front());
-    if (built.outcome != Outcome::correct) throw Error("the reference of op {} does not build: {}", task_.op->name, built.log);
-    programs_.push_back(std::make_unique<Program>(device_, std::move(built.compilation), std::move(built.binaries), limits));
+    if (built.outcome != Outcome::correct)
+        throw Error("the reference of op {} does not build: {}", task_.op->name, built.log);
+    programs_.push_back(
+        std::make_unique<Program>(device_, std::move(built.compilation), std::move(built.binaries), limits));
 }
 
 Reference::Found Reference::find(const Axes& axes) {
@@ -72,8 +81,10 @@ Reference::Found Reference::find(const Axes& axes) {
 
 Buffers Reference::output_buffers(const Axes& axes) const {
     Buffers buffers(device_);
-    for (const TensorSpec* tensor : written_tensors(*task_.op)) buffers.add(written_name(*tensor), bytes_of(*tensor, exact_type(*tensor), axes));
-    for (const TensorSpec& tensor : task_.op->auxiliaries) buffers.add(tensor.name, bytes_of(tensor, tensor.dtype, axes));
+    for (const TensorSpec* tensor : written_tensors(*task_.op))
+        buffers.add(written_name(*tensor), bytes_of(*tensor, exact_type(*tensor), axes));
+    for (const TensorSpec& tensor : task_.op->auxiliaries)
+        buffers.add(tensor.name, bytes_of(tensor, tensor.dtype, axes));
     return buffers;
 }
 
@@ -87,7 +98,8 @@ void Reference::run(std::span<const Launch> launches, const Axes& axes) {
     const Execution execution = device_.run(launches, {.deadline_s = 120, .checks = false, .count = false});
     if (execution.outcome == Outcome::correct) return;
     const std::string why = execution.reports.empty() ? execution.log : execution.reports.front().message;
-    throw Error("the reference of op {} does not run at {}: {} ({})", task_.op->name, shown(axes), name(execution.outcome), why);
+    throw Error("the reference of op {} does not run at {}: {} ({})", task_.op->name, shown(axes),
+                name(execution.outcome), why);
 }
 
 Outputs Reference::answer(const Axes& axes, const Places& inputs) {
@@ -97,7 +109,8 @@ Outputs Reference::answer(const Axes& axes, const Places& inputs) {
     Outputs answers;
     for (const TensorSpec* tensor : written_tensors(*task_.op))
         answers.emplace(tensor->name, read(*tensor, exact_type(*tensor), axes, buffers.at(written_name(*tensor))));
-    for (const TensorSpec& tensor : task_.op->auxiliaries) answers.emplace(tensor.name, read(tensor, tensor.dtype, axes, buffers.at(tensor.name)));
+    for (const TensorSpec& tensor : task_.op->auxiliaries)
+        answers.emplace(tensor.name, read(tensor, tensor.dtype, axes, buffers.at(tensor.name)));
     return answers;
 }
 

@@ -13,10 +13,11 @@ namespace recuda {
 class Builder;
 
 /// The first legal point of a kernel file of ours, as a candidate. Throws Error where it has none for these workloads.
-Candidate candidate_from(const std::filesystem::path& path, std::span<const Axes> workloads, const DeviceLimits& limits);
+Candidate candidate_from(const std::filesystem::path& path, std::span<const Axes> workloads,
+                         const DeviceLimits& limits);
 
-/// Buffers that the reference names beside the op's tensors: the written side of inout tensors, and auxiliaries. In an exact build
-/// they hold f64, and so do floating outputs.
+/// Buffers that the reference names beside the op's tensors: the written side of inout tensors, and auxiliaries. In an
+/// exact build they hold f64, and so do floating outputs.
 ExtraBuffers reference_buffers(const Op& op, OutputTypes outputs);
 
 class Reference {
@@ -26,8 +27,9 @@ class Reference {
     /// Builds for these workloads together; others are built as they are asked for.
     void prepare(const std::vector<Axes>& workloads);
 
-    /// Every output (floating ones as f64), every inout tensor by its own name, every auxiliary tensor. `inputs` are places of
-    /// the input buffers, which are only read. Throws Error where the reference does not run: that is our mistake.
+    /// Every output (floating ones as f64), every inout tensor by its own name, every auxiliary tensor. `inputs` are
+    /// places of the input buffers, which are only read. Throws Error where the reference does not run: that is our
+    /// mistake.
     Outputs answer(const Axes& axes, const Places& inputs);
 
     /// The outputs that are `given` another, computed for the candidate's values of that one.

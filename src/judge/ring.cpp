@@ -19,15 +19,16 @@ uint64_t aligned(uint64_t bytes) { return std::max(kAlignment, (bytes + kAlignme
 
 Ring::Ring(const Task& task, Device& device, const Case& contents, uint64_t l2_bytes)
     : task_(task), device_(device), axes_(contents.axes), contents_(contents.inputs), buffers_(device) {
-    uint64_t set_bytes = 0;
+    uint64_t set_bytes = 0, touched_bytes = 0;  // gaps between sets are never in the cache
     for (const TensorSpec* tensor : task.op->tensors()) {
-        const uint64_t bytes = aligned(static_cast<uint64_t>(buffer_elements(*tensor, axes_)) * size_bytes(tensor->dtype));
-        strides_[tensor->name] = bytes;
-        set_bytes += bytes;
+        const uint64_t bytes = static_cast<uint64_t>(buffer_elements(*tensor, axes_)) * size_bytes(tensor->dtype);
+        strides_[tensor->name] = aligned(bytes);
+        set_bytes += aligned(bytes);
+        touched_bytes += bytes;
     }
-    const uint64_t wanted = 3 * l2_bytes / set_bytes + 1;
+    const uint64_t wanted = 3 * l2_bytes / std::max<uint64_t>(1, touched_bytes) + 1;
     sets_ = static_cast<size_t>(std::max<uint64_t>(2, std::min({wanted, kLimitBytes / set_bytes, kMostSets})));
-    cold_ = sets_ * set_bytes > 3 * l2_bytes;
+    cold_ = sets_ * touched_bytes > 3 * l2_bytes;
     for (const auto& [name, stride] : strides_) buffers_.add(name, stride * sets_);
     for (const TensorSpec& tensor : task.op->auxiliaries) {
         strides_[tensor.name] = 0;

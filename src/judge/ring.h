@@ -1,4 +1,5 @@
-// Many copies of a case's buffers behind one another: what timing rotates through, so that nothing it reads lies in the L2.
+// Many copies of a case's buffers behind one another: what timing rotates through, so that nothing it reads lies in the
+// L2.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,11 @@ class Ring {
     bool is_cold() const { return cold_; }
     /// The first of `count` sets that no timing has used for longest.
     size_t take(size_t count);
-    /// Also under the names by which a timed reference knows them: `res_out` of an inout `res`, and auxiliary tensors (one for all sets).
+    /// Also under the names by which a timed reference knows them: `res_out` of an inout `res`, and auxiliary tensors
+    /// (one for all sets).
     Places places(size_t set) const;
-    /// Poisons all outputs, and puts inout tensors of `count` sets from `first` on (round the ring) in their first state.
+    /// Poisons all outputs, and puts inout tensors of `count` sets from `first` on (round the ring) in their first
+    /// state.
     void reset(size_t first, size_t count, std::byte poison);
     /// Rows of the written tensors of one set.
     Outputs read(size_t set) const;

@@ -30,7 +30,8 @@ void Buffers::clear() {
 }
 
 Scratch::Scratch(Device& device, const LaunchPlan& plan) : device_(device), buffers_(device) {
-    for (const PlannedScratch& scratch : plan.scratch) (scratch.zeroed ? zeroed_ : others_).push_back(buffers_.add(scratch.name, scratch.bytes));
+    for (const PlannedScratch& scratch : plan.scratch)
+        (scratch.zeroed ? zeroed_ : others_).push_back(buffers_.add(scratch.name, scratch.bytes));
 }
 
 void Scratch::reset(std::byte poison) {

@@ -23,7 +23,9 @@ std::vector<const TensorSpec*> written_tensors(const Op& op);
 class Buffers {
  public:
     explicit Buffers(Device& device) : device_(&device) {}
-    Buffers(Buffers&& other) noexcept : device_(other.device_), places_(std::move(other.places_)) { other.places_.clear(); }
+    Buffers(Buffers&& other) noexcept : device_(other.device_), places_(std::move(other.places_)) {
+        other.places_.clear();
+    }
     Buffers& operator=(Buffers&&) = delete;
     ~Buffers() { clear(); }
 

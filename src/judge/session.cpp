@@ -7,9 +7,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "build/builder.h"
+#include "device/limits.h"
 #include "judge/estimate.h"
 #include "judge/float_atomics.h"
-#include "device/limits.h"
 #include "judge/statistics.h"
 #include "task/catalogue.h"
 #include "task/op.h"
@@ -24,7 +24,8 @@ JudgeOptions completed(JudgeOptions options, const Device& device) {
     const std::vector<std::string> known{"plain", "reference"};
     for (const std::string& name : options.baselines)
         if (std::find(known.begin(), known.end(), name) == known.end())
-            throw UsageError("there is no baseline {}{}; there are {}", name, did_you_mean(name, known), joined(known, ", "));
+            throw UsageError("there is no baseline {}{}; there are {}", name, did_you_mean(name, known),
+                             joined(known, ", "));
     if (options.target.empty()) options.target = device.info().target;
     while (options.seed == 0) options.seed = uint64_t{std::random_device{}()} << 32 | std::random_device{}();
     return options;
@@ -40,7 +41,9 @@ std::string device_text(const DeviceInfo& info, const std::string& target) {
     return info.kind == DeviceKind::vgpu ? "vgpu " + target : "cuda " + info.name + " " + target;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
+double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 Evaluation begun(const Candidate& candidate, const Task& task, const Built& built, Depth depth) {
     Evaluation evaluation;
@@ -82,7 +85,13 @@ Comparison combined(const std::vector<Comparison>& each) {
     std::vector<double> ratios, lows, highs;
     for (const Comparison& one : each) ratios.push_back(one.ratio), lows.push_back(one.low), highs.push_back(one.high);
     const Median ratio{geometric_mean(ratios), geometric_mean(lows), geometric_mean(highs)};
-    return {each.front().baseline, verdict_of(ratio, 0.01), ratio.value, ratio.low, ratio.high, {}, each.front().evidence + ", geometric mean of the workloads"};
+    return {each.front().baseline,
+            verdict_of(ratio, 0.01),
+            ratio.value,
+            ratio.low,
+            ratio.high,
+            {},
+            each.front().evidence + ", geometric mean of the workloads"};
 }
 
 }  // namespace
@@ -99,14 +108,18 @@ Session::Session(Task task, std::unique_ptr<Device> device, Builder& builder, Ju
 
 Session::~Session() = default;
 
-std::vector<Workload> Session::workloads(Depth depth) const { return verified_workloads(task_, info().kind, options_.axes, depth); }
+std::vector<Workload> Session::workloads(Depth depth) const {
+    return verified_workloads(task_, info().kind, options_.axes, depth);
+}
+
+const std::vector<Axes>& Session::measured_axes() const { return options_.axes.empty() ? task_.bench : options_.axes; }
 
 /// Verified workloads first, in their order; then those that are only measured.
 std::vector<Axes> Session::built_axes(Depth depth) const {
     std::vector<Axes> all;
     for (const Workload& workload : workloads(depth)) all.push_back(workload.axes);
     if (info().measures_time)
-        for (const Axes& axes : task_.bench)
+        for (const Axes& axes : measured_axes())
             if (std::find(all.begin(), all.end(), axes) == all.end()) all.push_back(axes);
     return all;
 }
@@ -140,11 +153,13 @@ std::unique_ptr<Program> Session::own_program(const std::filesystem::path& path,
 
 Order Session::order(const Candidate& candidate, Depth depth) const {
     // PTX is enough to screen on the virtual GPU, at half the time; a cubin tells registers and spills.
-    const CompileOptions options{.target = options_.target, .cubin = info().kind == DeviceKind::cuda || depth == Depth::whole};
+    const CompileOptions options{.target = options_.target,
+                                 .cubin = info().kind == DeviceKind::cuda || depth == Depth::whole};
     return order_of(candidate, task_, built_axes(depth), limits_, options);
 }
 
-Judged Session::judge(const Candidate& candidate, Built built, Depth depth, bool stop_at_failure, const std::stop_token& stop) {
+Judged Session::judge(const Candidate& candidate, Built built, Depth depth, bool stop_at_failure,
+                      const std::stop_token& stop) {
     const auto start = std::chrono::steady_clock::now();
     open();
     Judged judged{begun(candidate, task_, built, depth), nullptr, false};
@@ -156,9 +171,20 @@ Judged Session::judge(const Candidate& candidate, Built built, Depth depth, bool
         try {
             Program program(*device_, std::move(built.compilation), std::move(built.binaries), limits_);
             const std::string atomic = task_.op->exact ? forbidden_atomic(program) : "";
-            if (!atomic.empty()) conclude(evaluation, Outcome::refused, fmt::format("{} adds floats in no fixed order, which an exact task does not allow", atomic));
-            else verify_into(judged, program, depth, {options_.schedules, options_.count, stop_at_failure, stop});
-            if (evaluation.outcome == Outcome::correct && !judged.stopped && info().measures_time) measure_into(evaluation, program, depth);
+            if (!atomic.empty())
+                conclude(evaluation, Outcome::refused,
+                         fmt::format("{} adds floats in no fixed order, which an exact task does not allow", atomic));
+            else
+                verify_into(judged, program, depth,
+                            {options_.schedules, options_.count, stop_at_failure, stop, [&] { forget(program); }});
+            if (evaluation.outcome == Outcome::correct && !judged.stopped && info().measures_time) {
+                try {
+                    measure_into(evaluation, program, depth);
+                } catch (const DeviceLost&) {
+                    forget(program);
+                    measure_into(evaluation, program, depth);
+                }
+            }
         } catch (const LaunchRefused& refused) {
             conclude(evaluation, Outcome::launch_refused, refused.what());
         }
@@ -185,19 +211,21 @@ void Session::verify_into(Judged& judged, Program& program, Depth depth, const V
 
 void Session::estimate_into(Evaluation& evaluation, const Program& program, const Verified& verified) const {
     std::vector<double> estimates;
-    for (const Axes& axes : estimated_workloads(task_, info().kind, options_.axes)) {
-        const auto counted = verified.counters.find(axes);
-        const size_t workload = workload_of(program, axes);
+    for (const EstimatedWorkload& one : estimated_workloads(task_, info().kind, options_.axes)) {
+        const auto counted = verified.counters.find(one.axes);
+        const size_t workload = workload_of(program, one.axes);
         if (counted == verified.counters.end() || workload == program.workloads()) return;
-        estimates.push_back(estimate(*counted->second, program.plan(workload), info()));
+        estimates.push_back(estimate(*counted->second, program.plan(workload), info(), one.scale));
     }
     evaluation.estimate = geometric_mean(estimates);
 }
 
 void Session::measure_into(Evaluation& evaluation, Program& program, Depth depth) {
     std::vector<double> medians;
-    for (const Axes& axes : task_.bench) {
-        Measured measured = benchmark_.measure(program, workload_of(program, axes), depth == Depth::screen ? kScreenSamples : kWholeSamples);
+    evaluation.measurements.clear();
+    for (const Axes& axes : measured_axes()) {
+        Measured measured = benchmark_.measure(program, workload_of(program, axes),
+                                               depth == Depth::screen ? kScreenSamples : kWholeSamples);
         if (measured.outcome == Outcome::correct || measured.outcome == Outcome::impossible) {
             medians.push_back(measured.measurement.median_ns);
             evaluation.measurements.push_back(std::move(measured.measurement));
@@ -216,11 +244,13 @@ void Session::compare_into(Evaluation& evaluation, Program& program) {
     for (const std::string& name : options_.baselines) {
         Baseline& other = baseline(name);
         std::vector<Comparison> each;
-        for (const Axes& axes : task_.bench) {
-            Benchmark::Compared compared = benchmark_.compare(program, workload_of(program, axes), *other.program, workload_of(*other.program, axes), name);
+        for (const Axes& axes : measured_axes()) {
+            Benchmark::Compared compared = benchmark_.compare(program, workload_of(program, axes), *other.program,
+                                                              workload_of(*other.program, axes), name);
             if (compared.measured.outcome != Outcome::correct) {
-                evaluation.verdict.log += fmt::format("no comparison with {} at {}: {}\n", name, shown(axes), compared.measured.log);
-                return;
+                evaluation.verdict.log +=
+                    fmt::format("no comparison with {} at {}: {}\n", name, shown(axes), compared.measured.log);
+                return forget(program);
             }
             each.push_back(std::move(compared.comparison));
         }
@@ -234,9 +264,11 @@ Session::Baseline& Session::baseline(const std::string& name) {
     for (Baseline& known : baselines_)
         if (known.name == name) return known;
     std::unique_ptr<Program> program;
-    if (name == "plain") program = trusted_program();
+    if (name == "plain")
+        program = trusted_program();
     else if (name == "reference")
-        program = own_program(task_.op->folder / "reference.cu", {.extra = reference_buffers(*task_.op, OutputTypes::stored)});
+        program = own_program(task_.op->folder / "reference.cu",
+                              {.extra = reference_buffers(*task_.op, OutputTypes::stored)});
     if (!program) throw Error("op {} has no plain seed to compare with", task_.op->name);
     baselines_.push_back({name, std::move(program)});
     return baselines_.back();

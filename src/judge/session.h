@@ -35,7 +35,8 @@ class Session {
     Order order(const Candidate& candidate, Depth depth) const;
 
     /// Verifies and measures what was built of the candidate by `order`.
-    Judged judge(const Candidate& candidate, Built built, Depth depth, bool stop_at_failure, const std::stop_token& stop);
+    Judged judge(const Candidate& candidate, Built built, Depth depth, bool stop_at_failure,
+                 const std::stop_token& stop);
 
     const DeviceInfo& info() const { return device_->info(); }
     const std::string& target() const { return options_.target; }
@@ -48,6 +49,7 @@ class Session {
         std::unique_ptr<Program> program;
     };
     std::vector<Workload> workloads(Depth depth) const;
+    const std::vector<Axes>& measured_axes() const;
     std::vector<Axes> built_axes(Depth depth) const;
     void verify_into(Judged& judged, Program& program, Depth depth, const VerifyOptions& options);
     void estimate_into(Evaluation& evaluation, const Program& program, const Verified& verified) const;

@@ -31,7 +31,8 @@ double middle(const std::vector<double>& sorted) {
 Median median_of(std::vector<double> samples) {
     if (samples.empty()) return {};
     std::sort(samples.begin(), samples.end());
-    // With k allowed outside, the k-th smallest and the k-th largest sample bound the median; k = 0 leaves the extremes.
+    // With k allowed outside, the k-th smallest and the k-th largest sample bound the median; k = 0 leaves the
+    // extremes.
     const size_t k = std::max<size_t>(1, trimmed_count(samples.size()));
     return {middle(samples), samples[k - 1], samples[samples.size() - k]};
 }
@@ -62,7 +63,8 @@ std::string instability(const std::vector<double>& samples, const Median& median
         return fmt::format("the median's interval is {:.1f} % wide", 100 * (median.high - median.low) / median.value);
     const auto half = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
     const double first = median_of({samples.begin(), half}).value, second = median_of({half, samples.end()}).value;
-    if (std::fabs(first - second) > 0.05 * median.value) return fmt::format("times drift by {:.1f} % between the halves", 100 * (second - first) / median.value);
+    if (std::fabs(first - second) > 0.05 * median.value)
+        return fmt::format("times drift by {:.1f} % between the halves", 100 * (second - first) / median.value);
     return "";
 }
 

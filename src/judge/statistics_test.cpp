@@ -16,7 +16,8 @@ TEST(Statistics, MedianAndItsInterval) {
     EXPECT_EQ(odd.high, 3);
     EXPECT_EQ(median_of({4, 1, 2, 3}).value, 2.5);
     EXPECT_EQ(median_of({}).value, 0);
-    // Conover, Practical Nonparametric Statistics, table A3: with n = 10 the 2nd and 9th, with n = 30 the 10th and 21st.
+    // Conover, Practical Nonparametric Statistics, table A3: with n = 10 the 2nd and 9th, with n = 30 the 10th and
+    // 21st.
     for (const auto& [n, k] : {std::pair<size_t, size_t>{10, 2}, {30, 10}}) {
         std::vector<double> samples;
         for (size_t i = 1; i <= n; ++i) samples.push_back(static_cast<double>(i));
@@ -43,8 +44,11 @@ TEST(Statistics, Verdicts) {
         Median ratio;
         Comparing wanted;
     };
-    const Row rows[] = {{{1.2, 1.1, 1.3}, Comparing::faster},      {{1.02, 1.005, 1.03}, Comparing::inconclusive}, {{0.9, 0.8, 0.95}, Comparing::slower},
-                        {{1, 0.995, 1.005}, Comparing::equivalent}, {{1, 0.9, 1.1}, Comparing::inconclusive}};
+    const Row rows[] = {{{1.2, 1.1, 1.3}, Comparing::faster},
+                        {{1.02, 1.005, 1.03}, Comparing::inconclusive},
+                        {{0.9, 0.8, 0.95}, Comparing::slower},
+                        {{1, 0.995, 1.005}, Comparing::equivalent},
+                        {{1, 0.9, 1.1}, Comparing::inconclusive}};
     for (const Row& row : rows) EXPECT_EQ(verdict_of(row.ratio, 0.01), row.wanted) << row.ratio.value;
     EXPECT_DOUBLE_EQ(ratio_of({2, 4, 6}, {1, 2, 3}).value, 2);
     EXPECT_DOUBLE_EQ(geometric_mean({1, 4}), 2);

@@ -10,8 +10,8 @@
 namespace recuda {
 namespace {
 
-// Outputs are filled with one of these before a run. The first is a NaN in every floating type and -1 as an integer. An element
-// that still has it may be unwritten or a result; only an unwritten one has the second in a second run.
+// Outputs are filled with one of these before a run. The first is a NaN in every floating type and -1 as an integer. An
+// element that still has it may be unwritten or a result; only an unwritten one has the second in a second run.
 constexpr std::byte kPoison{0xff}, kOtherPoison{0x5a};
 constexpr size_t kLogBytes = 8 << 10;
 
@@ -29,7 +29,8 @@ Shown wrong(std::string detail) { return {Outcome::wrong, {HUGE_VAL, 0, "", std:
 /// One workload of one program: runs it on case after case.
 class WorkloadRun {
  public:
-    WorkloadRun(Program& program, size_t workload, const Task& task, Device& device, Cases& cases, const VerifyOptions& options)
+    WorkloadRun(Program& program, size_t workload, const Task& task, Device& device, Cases& cases,
+                const VerifyOptions& options)
         : program_(program), workload_(workload), task_(task), device_(device), cases_(cases), options_(options) {}
 
     Shown input(Battery battery) {
@@ -65,29 +66,35 @@ class WorkloadRun {
         } catch (const DeviceLost&) {
             throw;
         } catch (const Error& error) {
-            return failed(device_.info().kind == DeviceKind::vgpu ? Outcome::unsupported : Outcome::launch_refused, error);
+            return failed(device_.info().kind == DeviceKind::vgpu ? Outcome::unsupported : Outcome::launch_refused,
+                          error);
         }
         return {};
     }
 
     Shown first_run(Case& one, Battery battery) {
-        Shown shown = run(one, kPoison, {.deadline_s = deadline_s(), .checks = true, .count = options_.count && battery == Battery::normal});
+        Shown shown =
+            run(one, kPoison,
+                {.deadline_s = deadline_s(), .checks = true, .count = options_.count && battery == Battery::normal});
         if (shown.outcome != Outcome::correct) return shown;
         first_ = cases_.read_written(one);
         if (const std::string changed = cases_.changed_input(one); !changed.empty()) return wrong(changed);
         if (may_be_unwritten(first_)) {
             Shown second = run(one, kOtherPoison, {.deadline_s = deadline_s(), .checks = true, .count = false});
             if (second.outcome != Outcome::correct) return second;
-            if (const std::string unwritten = unwritten_element(one, cases_.read_written(one)); !unwritten.empty()) return wrong(unwritten);
+            if (const std::string unwritten = unwritten_element(one, cases_.read_written(one)); !unwritten.empty())
+                return wrong(unwritten);
         }
         return judged(one, std::move(shown), first_);
     }
 
     Shown other_run(Case& one, std::byte poison, uint64_t schedule) {
-        Shown shown = run(one, poison, {.deadline_s = deadline_s(), .schedule = schedule, .checks = true, .count = false});
+        Shown shown =
+            run(one, poison, {.deadline_s = deadline_s(), .schedule = schedule, .checks = true, .count = false});
         if (shown.outcome != Outcome::correct) return shown;
         const Outputs outputs = cases_.read_written(one);
-        if (task_.op->exact && !same_bits(outputs, first_)) return wrong(fmt::format("schedule {} gave other bits than the natural one", schedule));
+        if (task_.op->exact && !same_bits(outputs, first_))
+            return wrong(fmt::format("schedule {} gave other bits than the natural one", schedule));
         return judged(one, std::move(shown), outputs);
     }
 
@@ -95,14 +102,19 @@ class WorkloadRun {
     Shown repeated(Case& one, Shown shown) {
         Shown again = run(one, kPoison, {.deadline_s = deadline_s(), .checks = true, .count = false});
         if (again.outcome != Outcome::correct) return again;
-        return same_bits(cases_.read_written(one), first_) ? shown : wrong("a second run gave other bits than the first");
+        return same_bits(cases_.read_written(one), first_) ? shown
+                                                           : wrong("a second run gave other bits than the first");
     }
 
     Shown run(Case& one, std::byte poison, const RunOptions& options) {
         cases_.reset(one, poison);
         scratch_->reset(poison);
         Execution execution = device_.run(launches_, options);
-        return {execution.outcome, {}, std::move(execution.reports), std::move(execution.log), std::move(execution.counters)};
+        return {execution.outcome,
+                {},
+                std::move(execution.reports),
+                std::move(execution.log),
+                std::move(execution.counters)};
     }
 
     Shown judged(const Case& one, Shown shown, const Outputs& outputs) {
@@ -120,7 +132,8 @@ class WorkloadRun {
     static bool is_poison(const Tensor& tensor, int64_t index, std::byte poison) {
         const size_t size = size_bytes(tensor.dtype);
         const auto first = tensor.bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(index) * size);
-        return std::all_of(first, first + static_cast<std::ptrdiff_t>(size), [&](std::byte byte) { return byte == poison; });
+        return std::all_of(first, first + static_cast<std::ptrdiff_t>(size),
+                           [&](std::byte byte) { return byte == poison; });
     }
 
     bool may_be_unwritten(const Outputs& outputs) const {
@@ -134,19 +147,22 @@ class WorkloadRun {
 
     std::string unwritten_element(const Case& one, const Outputs& second) const {
         for (const TensorSpec& output : task_.op->outputs) {
-            const Tensor before = dense_rows(output, one.axes, first_.at(output.name)), after = dense_rows(output, one.axes, second.at(output.name));
+            const Tensor before = dense_rows(output, one.axes, first_.at(output.name)),
+                         after = dense_rows(output, one.axes, second.at(output.name));
             int64_t count = 0, first = 0;
             for (int64_t i = after.size(); i-- > 0;)
                 if (is_poison(before, i, kPoison) && is_poison(after, i, kOtherPoison)) ++count, first = i;
             if (count > 0)
-                return fmt::format("{} element{} of the output {} never written, first {}", count, count == 1 ? "" : "s",
-                                   output.name + (count == 1 ? " was" : " were"), element_name(output.name, before.shape, first));
+                return fmt::format("{} element{} of the output {} never written, first {}", count,
+                                   count == 1 ? "" : "s", output.name + (count == 1 ? " was" : " were"),
+                                   element_name(output.name, before.shape, first));
         }
         return "";
     }
 
     static bool same_bits(const Outputs& a, const Outputs& b) {
-        return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return x.second.bytes == y.second.bytes; });
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                          [](const auto& x, const auto& y) { return x.second.bytes == y.second.bytes; });
     }
 
     Program& program_;
@@ -163,23 +179,30 @@ class WorkloadRun {
 /// Adds reports so that one stands for each check at each line.
 void add_reports(std::vector<Report>& all, const std::vector<Report>& more) {
     for (const Report& report : more) {
-        const auto same = std::find_if(all.begin(), all.end(), [&](const Report& other) { return other.check == report.check && other.line == report.line; });
-        if (same == all.end()) all.push_back(report);
-        else same->count += report.count;
+        const auto same = std::find_if(all.begin(), all.end(), [&](const Report& other) {
+            return other.check == report.check && other.line == report.line;
+        });
+        if (same == all.end())
+            all.push_back(report);
+        else
+            same->count += report.count;
     }
 }
 
 std::string log_of(const WorkloadVerdict& workload, const Shown& shown_input) {
-    std::string text = fmt::format("{} at {} with the inputs `{}`", name(workload.outcome), shown(workload.axes), workload.input);
+    std::string text =
+        fmt::format("{} at {} with the inputs `{}`", name(workload.outcome), shown(workload.axes), workload.input);
     if (!workload.detail.empty()) text += ": " + workload.detail;
-    for (const Report& report : shown_input.reports) text += fmt::format("\n{}:{}: {}: {}", report.file, report.line, name(report.check), report.message);
+    for (const Report& report : shown_input.reports)
+        text += fmt::format("\n{}:{}: {}: {}", report.file, report.line, name(report.check), report.message);
     if (!shown_input.log.empty()) text += "\n" + shown_input.log;
     return text + "\n";
 }
 
 }  // namespace
 
-Verified verify(Program& program, const std::vector<Workload>& workloads, const Task& task, Device& device, Cases& cases, const VerifyOptions& options) {
+Verified verify(Program& program, const std::vector<Workload>& workloads, const Task& task, Device& device,
+                Cases& cases, const VerifyOptions& options) {
     Verified verified;
     Verdict& verdict = verified.verdict;
     const auto one_workload = [&](size_t index) {
@@ -195,7 +218,8 @@ Verified verify(Program& program, const std::vector<Workload>& workloads, const 
             if (battery == Battery::normal && shown.counters) verified.counters[workload.axes] = shown.counters;
             result.outcome = worse(result.outcome, shown.outcome);
             const Finding& finding = shown.finding;
-            if (shown.outcome != Outcome::correct || result.input.empty() || finding.nearness() > Finding{result.max_error, result.bound, "", ""}.nearness()) {
+            if (shown.outcome != Outcome::correct || result.input.empty() ||
+                finding.nearness() > Finding{result.max_error, result.bound, "", ""}.nearness()) {
                 result.max_error = finding.error;
                 result.bound = finding.bound;
                 result.input = name(battery);
@@ -210,18 +234,15 @@ Verified verify(Program& program, const std::vector<Workload>& workloads, const 
         verdict.workloads.push_back(std::move(result));
     };
     for (size_t i = 0; i < workloads.size() && !verified.stopped; ++i) {
-        const auto forget = [&] {
-            program.forget();
-            cases.forget();
-        };
         try {
             one_workload(i);
         } catch (const DeviceLost&) {
-            forget();  // an earlier candidate took the device's process with it: once more, with a new one
+            options.forget();  // an earlier candidate took the device's process with it: once more, with a new one
             one_workload(i);
         }
         const Outcome last = verdict.workloads.empty() ? Outcome::correct : verdict.workloads.back().outcome;
-        if (device.info().kind == DeviceKind::cuda && (last == Outcome::faulted || last == Outcome::timed_out)) forget();
+        if (device.info().kind == DeviceKind::cuda && (last == Outcome::faulted || last == Outcome::timed_out))
+            options.forget();
         if (options.stop_at_failure && verdict.outcome != Outcome::correct) break;
     }
     verdict.log = bounded(verdict.log, kLogBytes);

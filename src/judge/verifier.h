@@ -1,6 +1,7 @@
 // Whether a program is right: every workload with every input of its battery, on the device, against the reference.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <stop_token>
@@ -14,10 +15,11 @@
 namespace recuda {
 
 struct VerifyOptions {
-    unsigned schedules = 1;       // vgpu: so many orders of warps and blocks; each must give a right result
-    bool count = true;            // vgpu: counters of the normal inputs
-    bool stop_at_failure = true;  // else the other workloads are tried too
-    std::stop_token stop;         // asked between runs
+    unsigned schedules = 1;        // vgpu: so many orders of warps and blocks; each must give a right result
+    bool count = true;             // vgpu: counters of the normal inputs
+    bool stop_at_failure = true;   // else the other workloads are tried too
+    std::stop_token stop;          // asked between runs
+    std::function<void()> forget;  // the device's process is gone, and with it every buffer and module
 };
 
 struct Verified {
@@ -26,7 +28,8 @@ struct Verified {
     bool stopped = false;                                      // before it was done: the verdict means nothing
 };
 
-/// `program` was built for exactly these workloads, in their order. Throws Error where our own parts fail.
-Verified verify(Program& program, const std::vector<Workload>& workloads, const Task& task, Device& device, Cases& cases, const VerifyOptions& options);
+/// `program` was built for these workloads first, in their order. Throws Error where our own parts fail.
+Verified verify(Program& program, const std::vector<Workload>& workloads, const Task& task, Device& device,
+                Cases& cases, const VerifyOptions& options);
 
 }  // namespace recuda

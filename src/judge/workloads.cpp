@@ -29,32 +29,52 @@ std::vector<Axes> own_workloads(const Task& task, DeviceKind device) {
     if (all.empty() || !all.front().contains("T") || task.axes.contains("T")) return all;
     Axes awkward = all.front();
     awkward["T"] = kAwkwardTokens;
-    const auto behind = std::find_if(all.begin(), all.end(), [](const Axes& axes) { return tokens(axes) > kAwkwardTokens; });
+    const auto behind =
+        std::find_if(all.begin(), all.end(), [](const Axes& axes) { return tokens(axes) > kAwkwardTokens; });
     if (std::find(all.begin(), all.end(), awkward) == all.end()) all.insert(behind, awkward);
     return all;
 }
 
 }  // namespace
 
-std::vector<Workload> verified_workloads(const Task& task, DeviceKind device, const std::vector<Axes>& given, Depth depth) {
+std::vector<Workload> verified_workloads(const Task& task, DeviceKind device, const std::vector<Axes>& given,
+                                         Depth depth) {
     std::vector<Axes> all = given.empty() ? own_workloads(task, device) : given;
     if (depth == Depth::screen && given.empty()) {
-        const auto fewest = std::min_element(all.begin(), all.end(), [](const Axes& a, const Axes& b) { return tokens(a) < tokens(b); });
-        if (std::any_of(all.begin(), all.end(), is_screened)) std::erase_if(all, [](const Axes& axes) { return !is_screened(axes); });
-        else if (!all.empty()) all = {*fewest};
+        const auto fewest = std::min_element(all.begin(), all.end(),
+                                             [](const Axes& a, const Axes& b) { return tokens(a) < tokens(b); });
+        if (std::any_of(all.begin(), all.end(), is_screened))
+            std::erase_if(all, [](const Axes& axes) { return !is_screened(axes); });
+        else if (!all.empty())
+            all = {*fewest};
     }
     std::vector<Workload> workloads;
+    const int64_t whole_up_to = given.empty() ? kScreenedTokens : kAskedTokens;
     for (const Axes& axes : all)
-        workloads.push_back({axes, is_screened(axes) || !given.empty() ? whole_battery(*task.op) : std::vector{Battery::normal}});
+        workloads.push_back(
+            {axes, tokens(axes) <= whole_up_to ? whole_battery(*task.op) : std::vector{Battery::normal}});
     return workloads;
 }
 
-std::vector<Axes> estimated_workloads(const Task& task, DeviceKind device, const std::vector<Axes>& given) {
-    std::vector<Axes> screened, both;
-    for (const Workload& workload : verified_workloads(task, device, given, Depth::screen)) screened.push_back(workload.axes);
-    for (const Axes& axes : screened)
-        if (std::find(task.bench.begin(), task.bench.end(), axes) != task.bench.end()) both.push_back(axes);
-    return both.empty() ? screened : both;
+std::vector<EstimatedWorkload> estimated_workloads(const Task& task, DeviceKind device,
+                                                   const std::vector<Axes>& given) {
+    std::vector<EstimatedWorkload> estimated, screened;
+    for (const Workload& workload : verified_workloads(task, device, given, Depth::screen))
+        screened.push_back({workload.axes});
+    if (!given.empty()) return screened;
+    for (const Axes& wanted : task.bench) {
+        const EstimatedWorkload* nearest = nullptr;
+        for (const EstimatedWorkload& one : screened) {
+            Axes same = wanted;
+            if (same.contains("T")) same["T"] = tokens(one.axes);
+            if (same != one.axes || tokens(one.axes) > tokens(wanted)) continue;
+            if (nearest == nullptr || tokens(one.axes) > tokens(nearest->axes)) nearest = &one;
+        }
+        if (nearest == nullptr) continue;
+        estimated.push_back(
+            {nearest->axes, static_cast<double>(tokens(wanted)) / static_cast<double>(tokens(nearest->axes))});
+    }
+    return estimated.empty() ? screened : estimated;
 }
 
 }  // namespace recuda

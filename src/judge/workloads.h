@@ -1,7 +1,8 @@
 // Which workloads a candidate is verified on, and with which inputs each.
 //
-// A workload with few tokens gets the whole battery: faults of logic show there, and it costs little. One with many tokens
-// is run for what many tokens alone can show (a wrong last row, an index that overflows) with the inputs `normal`.
+// A workload with few tokens gets the whole battery: faults of logic show there, and it costs little. One with many
+// tokens is run for what many tokens alone can show (a wrong last row, an index that overflows) with the inputs
+// `normal`.
 #pragma once
 
 #include <vector>
@@ -18,14 +19,25 @@ struct Workload {
     std::vector<Battery> inputs;  // `normal` first
 };
 
-/// Tokens up to which a workload belongs to the screening and gets the whole battery.
-inline constexpr int64_t kScreenedTokens = 8;
+/// Tokens up to which a workload belongs to the screening and gets the whole battery; one that a user asked for gets it
+/// up to more.
+inline constexpr int64_t kScreenedTokens = 8, kAskedTokens = 128;
 
-/// `given` means exactly these; else the task's own (on the virtual GPU its small ones, where it has them) and one with an
-/// awkward number of tokens that no task lists. A screening takes those with few tokens, or the one with fewest where all have many.
-std::vector<Workload> verified_workloads(const Task& task, DeviceKind device, const std::vector<Axes>& given, Depth depth);
+/// `given` means exactly these; else the task's own (on the virtual GPU its small ones, where it has them) and one with
+/// an awkward number of tokens that no task lists. A screening takes those with few tokens, or the one with fewest
+/// where all have many.
+std::vector<Workload> verified_workloads(const Task& task, DeviceKind device, const std::vector<Axes>& given,
+                                         Depth depth);
 
-/// The workloads that an estimate is made of: those of the screening that are also benchmarked, else all of the screening.
-std::vector<Axes> estimated_workloads(const Task& task, DeviceKind device, const std::vector<Axes>& given);
+/// A workload that an estimate is made of: what was counted at `axes`, times `scale`.
+struct EstimatedWorkload {
+    Axes axes;
+    double scale = 1;
+};
+
+/// The benchmarked workloads, each by the counters of a screened one, so that an estimate is the same however far a
+/// candidate was judged: itself where it is screened, else the largest with the same constants, scaled by tokens. All
+/// screened ones where none can stand for a benchmarked one, and exactly `given` where a user asked for them.
+std::vector<EstimatedWorkload> estimated_workloads(const Task& task, DeviceKind device, const std::vector<Axes>& given);
 
 }  // namespace recuda

@@ -65,9 +65,11 @@ class Search {
             if (batch.empty()) return StoppedBy::converged;
             const std::vector<Candidate> fresh = trim_to_budget(batch);
             if (batch.empty()) break;
-            if (!fresh.empty() && screening_.token().stop_requested())
+            // Until something is right there is nothing to keep time for.
+            const std::stop_token until = finalists().empty() ? end_.token() : screening_.token();
+            if (!fresh.empty() && until.stop_requested())
                 return stop_.stop_requested() ? StoppedBy::interrupt : StoppedBy::time;
-            judge(fresh, Depth::screen, screening_.token());
+            judge(fresh, Depth::screen, until);
             for (const Candidate& candidate : batch)
                 if (const auto found = screened_.find(candidate.digest); found != screened_.end())
                     history.push_back(found->second);

@@ -115,6 +115,7 @@ class SearchTest : public testing::Test {
     fs::path path(const std::string& name) const { return folder_.path() / name; }
     std::vector<nlohmann::json> lines(const std::string& out) const {
         std::ifstream file(path(out) / "evaluations.jsonl");
+        EXPECT_TRUE(file);
         std::vector<nlohmann::json> all;
         for (std::string line; std::getline(file, line);) all.push_back(nlohmann::json::parse(line));
         return all;
@@ -230,6 +231,17 @@ TEST_F(SearchTest, a_time_limit_ends_the_run_with_what_was_found) {
     EXPECT_GE(result.evaluations.size(), 2u);
     EXPECT_LT(result.evaluations.size(), 21u);
     EXPECT_TRUE(result.best);
+}
+
+TEST_F(SearchTest, a_run_without_time_is_empty_and_whole) {
+    ScriptedJudge judge;
+    judge.before = [](int) { std::this_thread::sleep_for(std::chrono::milliseconds(60)); };
+    const RunResult result = run("D", judge, {.time_limit_s = 0.05});
+    EXPECT_EQ(result.stopped_by, StoppedBy::time);
+    EXPECT_TRUE(result.evaluations.empty());
+    EXPECT_FALSE(result.best);
+    EXPECT_TRUE(lines("D").empty());
+    EXPECT_TRUE(results(path("D/results.duckdb"), {.all = true}).empty());
 }
 
 TEST_F(SearchTest, what_is_not_there_yet_says_so) {

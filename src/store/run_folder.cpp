@@ -59,6 +59,8 @@ RunFolder::RunFolder(fs::path path, Open how, RunFacts facts)
     }
     make_folder(path_ / "candidates");
     make_folder(path_ / "prompts");
+    std::error_code ignored;
+    if (!fs::exists(path_ / "evaluations.jsonl", ignored)) write_atomically(path_ / "evaluations.jsonl", "");
     write_run(old);
 }
 

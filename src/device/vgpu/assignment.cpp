@@ -20,27 +20,50 @@ constexpr uint64_t kMaxAnalysisBits = 1ull << 31;
 using Names = std::unordered_set<std::string_view>;
 
 bool has_destination(const ptx::Statement& statement) {
-    static const Names kNone = {"st", "red", "bra", "brx", "call", "ret", "exit", "trap", "brkpt", "prefetch", "prefetchu", "cp",
-                                "membar", "fence", "nanosleep", "stmatrix", "discard", "applypriority", "griddepcontrol",
-                                "setmaxnreg", "pmevent", "wmma.store", "multimem.red", "tensormap", "clusterlaunchcontrol"};
+    static const Names kNone = {"st",
+                                "red",
+                                "bra",
+                                "brx",
+                                "call",
+                                "ret",
+                                "exit",
+                                "trap",
+                                "brkpt",
+                                "prefetch",
+                                "prefetchu",
+                                "cp",
+                                "membar",
+                                "fence",
+                                "nanosleep",
+                                "stmatrix",
+                                "discard",
+                                "applypriority",
+                                "griddepcontrol",
+                                "setmaxnreg",
+                                "pmevent",
+                                "wmma.store",
+                                "multimem.red",
+                                "tensormap",
+                                "clusterlaunchcontrol"};
     if (kNone.contains(statement.opcode())) return false;
     if (statement.opcode() == "bar" || statement.opcode() == "barrier") return statement.has("red");
     if (statement.opcode() == "mbarrier")
-        return statement.has("arrive") || statement.has("test_wait") || statement.has("try_wait") || statement.has("pending_count") ||
-               statement.has("arrive_drop");
+        return statement.has("arrive") || statement.has("test_wait") || statement.has("try_wait") ||
+               statement.has("pending_count") || statement.has("arrive_drop");
     if (statement.opcode() == "wmma") return !statement.has("store");
     return true;
 }
 
 bool is_sink(const ptx::Statement& statement) {
-    static const Names kSinks = {"st", "ld", "ldu", "red", "atom", "bra", "brx", "bar", "barrier", "vote", "match", "redux", "cp",
-                                 "ldmatrix", "stmatrix", "mma", "wmma", "wgmma"};
+    static const Names kSinks = {"st",   "ld",    "ldu",   "red", "atom",     "bra",      "brx", "bar",  "barrier",
+                                 "vote", "match", "redux", "cp",  "ldmatrix", "stmatrix", "mma", "wmma", "wgmma"};
     return kSinks.contains(statement.opcode());
 }
 
 /// Passed over: a shuffle moves other lanes' values, a parameter store may carry a struct's unused bytes.
 bool ignores_sources(const ptx::Statement& statement) {
-    return statement.opcode() == "shfl" || statement.opcode() == "call" || (statement.opcode() == "st" && statement.has("param"));
+    return statement.opcode() == "shfl" || statement.opcode() == "call" ||
+           (statement.opcode() == "st" && statement.has("param"));
 }
 
 struct Roles {
@@ -82,10 +105,13 @@ class Analysis {
             for (ptx::Operand& operand : operands) operand = decoder_.expanded(operand);
             const bool call = statement.opcode() == "call";
             for (size_t i = 0; i < operands.size(); ++i) {
-                const bool destination = call ? i == 0 && operands.size() > 1 && operands[0].kind == ptx::Operand::Kind::vector
-                                              : i == 0 && has_destination(statement);
-                if (destination && operands[i].kind != ptx::Operand::Kind::address) add_names(operands[i], roles.defines);
-                else if (!ignores_sources(statement)) add_names(operands[i], roles.uses);
+                const bool destination =
+                    call ? i == 0 && operands.size() > 1 && operands[0].kind == ptx::Operand::Kind::vector
+                         : i == 0 && has_destination(statement);
+                if (destination && operands[i].kind != ptx::Operand::Kind::address)
+                    add_names(operands[i], roles.defines);
+                else if (!ignores_sources(statement))
+                    add_names(operands[i], roles.uses);
             }
             roles_.push_back(std::move(roles));
         }
@@ -206,7 +232,10 @@ void report_use(Warp& warp, const Instruction& in, const Tracked& tracked, Mask 
         }
     }
     const Instruction& first = origin == kUnused ? in : warp.block->program().code[origin - 1];
-    warp.fault(first, undefined, {.check = Check::uninitialised, .message = "a register is used before anything is written to it", .buffer = ""});
+    warp.fault(first, undefined,
+               {.check = Check::uninitialised,
+                .message = "a register is used before anything is written to it",
+                .buffer = ""});
 }
 
 void run_tracked(Warp& warp, const Instruction& in, Mask active) {
@@ -242,7 +271,8 @@ void Analysis::wrap() {
         for (const uint32_t use : roles_[i].uses)
             if (const auto found = watched_.find(use); found != watched_.end()) tracked->uses.push_back(found->second);
         for (const uint32_t define : roles_[i].defines)
-            if (const auto found = watched_.find(define); found != watched_.end()) tracked->defines.push_back(found->second);
+            if (const auto found = watched_.find(define); found != watched_.end())
+                tracked->defines.push_back(found->second);
         if (tracked->uses.empty() && tracked->defines.empty()) continue;
         Instruction& in = program.code[first_ + i];
         tracked->run = in.run;

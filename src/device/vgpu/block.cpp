@@ -17,20 +17,23 @@ namespace {
 constexpr int64_t kTurn = 16384;  // instructions of a warp before the next one runs
 
 bool has_effect(const Instruction& in) {
-    return in.mix == Mix::memory || in.mix == Mix::shared || in.mix == Mix::atomic || in.mix == Mix::tensor || in.mix == Mix::warp;
+    return in.mix == Mix::memory || in.mix == Mix::shared || in.mix == Mix::atomic || in.mix == Mix::tensor ||
+           in.mix == Mix::warp;
 }
 
 /// Lanes that run code behind the place where others of their warp wait for them.
 bool passed_by(Warp& warp, const Instruction& in, Mask active) {
     for (const Group& group : warp.groups) {
-        if (group.state == Group::State::runnable || (group.needed & active) == 0 || group.frame != warp.frame) continue;
+        if (group.state == Group::State::runnable || (group.needed & active) == 0 || group.frame != warp.frame)
+            continue;
         if (!warp.block->program().behind(group.at->index, in.index)) continue;
         const bool barrier = group.state == Group::State::at_barrier;
         const uint32_t line = warp.block->line_of(in, warp.frame);
-        warp.fault(*group.at, group.lanes,
-                   {.check = barrier ? Check::divergent_barrier : Check::absent_lane,
-                    .message = fmt::format("lanes {:#x} wait at this {} while lanes {:#x} of their warp run on at line {}", group.lanes,
-                                           barrier ? "barrier" : "warp-wide instruction", active, line)});
+        warp.fault(
+            *group.at, group.lanes,
+            {.check = barrier ? Check::divergent_barrier : Check::absent_lane,
+             .message = fmt::format("lanes {:#x} wait at this {} while lanes {:#x} of their warp run on at line {}",
+                                    group.lanes, barrier ? "barrier" : "warp-wide instruction", active, line)});
         return true;
     }
     return false;
@@ -41,7 +44,8 @@ void run_group(Warp& warp, const Instruction* code, Tally::Executed* executed) {
     while (warp.pc < warp.limit) {
         const Instruction& in = code[warp.pc++];
         Mask active = warp.active;
-        if (in.guard != Instruction::kNoGuard) active &= in.guard_negated ? ~warp.predicate(in.guard) : warp.predicate(in.guard);
+        if (in.guard != Instruction::kNoGuard)
+            active &= in.guard_negated ? ~warp.predicate(in.guard) : warp.predicate(in.guard);
         if constexpr (kCount) {
             ++executed[in.index].warps;
             executed[in.index].lanes += std::popcount(active);
@@ -106,8 +110,10 @@ void Block::run_warp(Warp& warp) {
         if (warp.budget <= 0 || !warp.pick()) break;
         const bool watch = std::any_of(warp.groups.begin(), warp.groups.end(),
                                        [](const Group& group) { return group.state != Group::State::runnable; });
-        if (watch) count ? run_group<true, true>(warp, code, counts) : run_group<true, false>(warp, code, counts);
-        else count ? run_group<false, true>(warp, code, counts) : run_group<false, false>(warp, code, counts);
+        if (watch)
+            count ? run_group<true, true>(warp, code, counts) : run_group<true, false>(warp, code, counts);
+        else
+            count ? run_group<false, true>(warp, code, counts) : run_group<false, false>(warp, code, counts);
         // Who completes a barrier goes on in its turn, so that the first warps are the first behind it too.
         if (std::exchange(released_, false)) break;
     }
@@ -117,7 +123,8 @@ void Block::run_warp(Warp& warp) {
     if (stopped) return;
     if (warp.budget <= 0) {
         compare_snapshot(warp);
-        if (warp.fuel <= static_cast<uint64_t>(used)) return runaway(warp, "it has used up all instructions that a warp may run");
+        if (warp.fuel <= static_cast<uint64_t>(used))
+            return runaway(warp, "it has used up all instructions that a warp may run");
     } else {
         snapshots_[warp.index].valid = snapshots_[warp.index].same = false;
     }
@@ -187,7 +194,8 @@ void Block::runaway(Warp& warp, const char* why) {
     for (const Group& other : warp.groups)
         if (other.state == Group::State::runnable) group = &other;
     const Instruction& in = program().code[warp.last_loop];
-    raise(line_of(in, group != nullptr ? group->frame : nullptr), warp.thread(group != nullptr ? std::countr_zero(group->lanes) : 0), 1,
+    raise(line_of(in, group != nullptr ? group->frame : nullptr),
+          warp.thread(group != nullptr ? std::countr_zero(group->lanes) : 0), 1,
           {.check = Check::runaway, .message = fmt::format("this loop does not end: {}", why)});
     launch->stop = true;
 }
@@ -196,11 +204,12 @@ void Block::compare_snapshot(Warp& warp) {
     Snapshot& known = snapshots_[warp.index];
     const Group* running = nullptr;
     for (const Group& group : warp.groups)
-        if (group.state == Group::State::runnable && (running == nullptr || group.frame == warp.frame)) running = &group;
+        if (group.state == Group::State::runnable && (running == nullptr || group.frame == warp.frame))
+            running = &group;
     if (running == nullptr) return;
     const size_t bytes = running->frame->function->register_bytes;
-    known.same = known.valid && known.pc == running->pc && known.frame == running->frame && known.active == running->lanes &&
-                 known.changes == changes && known.groups == warp.groups.size() &&
+    known.same = known.valid && known.pc == running->pc && known.frame == running->frame &&
+                 known.active == running->lanes && known.changes == changes && known.groups == warp.groups.size() &&
                  std::memcmp(known.registers.data(), running->frame->registers, bytes) == 0;
     if (known.same) return;
     known.valid = true;
@@ -233,17 +242,19 @@ bool Block::complete(const Barrier& barrier) const {
     return true;
 }
 
-void Block::arrive(Warp& warp, const Instruction& in, uint32_t number, uint32_t count, Mask lanes, bool waits, Mask votes) {
+void Block::arrive(Warp& warp, const Instruction& in, uint32_t number, uint32_t count, Mask lanes, bool waits,
+                   Mask votes) {
     for (const Group& group : warp.groups) {
         if (!waits || group.state != Group::State::at_barrier || group.at == &in) continue;
         const uint32_t line = line_of(in, warp.frame), other = line_of(*group.at, group.frame);
         const bool first = group.at->index < in.index;
         const uint32_t here = warp.thread(std::countr_zero(lanes)), there = warp.thread(std::countr_zero(group.lanes));
-        raise(first ? other : line, first ? there : here, std::popcount(lanes | group.lanes),
-              {.check = Check::divergent_barrier,
-               .message = fmt::format("lanes {:#x} of a warp wait at this barrier and lanes {:#x} at the one of line {}", first ? group.lanes : lanes,
-                                      first ? lanes : group.lanes, first ? line : other),
-               .other = OtherAccess{first ? line : other, id, launch->thread_at(first ? here : there)}});
+        raise(
+            first ? other : line, first ? there : here, std::popcount(lanes | group.lanes),
+            {.check = Check::divergent_barrier,
+             .message = fmt::format("lanes {:#x} of a warp wait at this barrier and lanes {:#x} at the one of line {}",
+                                    first ? group.lanes : lanes, first ? lanes : group.lanes, first ? line : other),
+             .other = OtherAccess{first ? line : other, id, launch->thread_at(first ? here : there)}});
         return;
     }
     Barrier& barrier = barriers[number];
@@ -255,7 +266,9 @@ void Block::arrive(Warp& warp, const Instruction& in, uint32_t number, uint32_t 
     barrier.all = barrier.all && (lanes & ~votes) == 0;
     barrier.any = barrier.any || (lanes & votes) != 0;
     Mask& here = barrier.lanes[warp.index];
-    const auto threads = [&](Mask mask) { return (warp.alive & ~mask) == 0 ? kLanes : static_cast<uint32_t>(std::popcount(mask)); };
+    const auto threads = [&](Mask mask) {
+        return (warp.alive & ~mask) == 0 ? kLanes : static_cast<uint32_t>(std::popcount(mask));
+    };
     if (barrier.expected == 0) {
         here |= lanes;
     } else {
@@ -286,7 +299,8 @@ void Block::release(uint32_t number) {
                     reinterpret_cast<uint32_t*>(at)[std::countr_zero(rest)] = barrier.popc;
             } else {
                 Mask& result = *reinterpret_cast<Mask*>(at);
-                result = (result & ~group.lanes) | ((group.at->width == 2 ? barrier.all : barrier.any) ? group.lanes : 0);
+                result =
+                    (result & ~group.lanes) | ((group.at->width == 2 ? barrier.all : barrier.any) ? group.lanes : 0);
             }
         }
     }
@@ -304,10 +318,11 @@ void Block::check_stuck() {
     for (const auto& warp : warps)
         for (const Group& group : warp->groups) {
             if (group.state != Group::State::at_warp_sync) continue;
-            raise(line_of(*group.at, group.frame), warp->thread(std::countr_zero(group.lanes)), std::popcount(group.lanes),
+            raise(line_of(*group.at, group.frame), warp->thread(std::countr_zero(group.lanes)),
+                  std::popcount(group.lanes),
                   {.check = Check::absent_lane,
-                   .message = fmt::format("lanes {:#x} wait here for lanes {:#x} of their warp, which never come", group.lanes,
-                                          group.needed & warp->alive & ~group.lanes)});
+                   .message = fmt::format("lanes {:#x} wait here for lanes {:#x} of their warp, which never come",
+                                          group.lanes, group.needed & warp->alive & ~group.lanes)});
             return;
         }
     const Warp* first = nullptr;
@@ -319,14 +334,16 @@ void Block::check_stuck() {
         for (const Group& group : warp->groups) {
             const uint32_t thread = warp->thread(std::countr_zero(group.lanes));
             waiting += std::popcount(group.lanes);
-            if (place == nullptr) first = warp.get(), place = &group;
+            if (place == nullptr)
+                first = warp.get(), place = &group;
             else if (group.at != place->at && !other) {
                 other = OtherAccess{line_of(*group.at, group.frame), id, launch->thread_at(thread)};
                 who += fmt::format("; others wait at barrier {} at line {}", group.barrier, other->line);
             }
         }
     const Barrier& barrier = barriers[place->barrier];
-    if (barrier.expected != 0) who = fmt::format(", which has {} of {} threads", barrier.arrived, barrier.expected) + who;
+    if (barrier.expected != 0)
+        who = fmt::format(", which has {} of {} threads", barrier.arrived, barrier.expected) + who;
     raise(line_of(*place->at, place->frame), first->thread(std::countr_zero(place->lanes)), waiting,
           {.check = Check::deadlock,
            .message = fmt::format("{} threads wait for ever: here at barrier {}{}", waiting, place->barrier, who),

@@ -23,10 +23,10 @@ struct LaunchState {
     const Program* program = nullptr;
     GlobalMemory* memory = nullptr;
     Dim3 grid, block, cluster;
-    uint32_t threads = 0, warps = 0;          // of a block
+    uint32_t threads = 0, warps = 0;  // of a block
     uint32_t dynamic_shared = 0;
     std::vector<std::byte> parameters;
-    std::vector<uint64_t> global_addresses;   // of Program::globals
+    std::vector<uint64_t> global_addresses;  // of Program::globals
     uint32_t dynamic_start = 0;
     bool checks = true, count = true;
     uint64_t schedule = 0, seed = 0, fuel = 0;
@@ -34,11 +34,13 @@ struct LaunchState {
     uint64_t grid_id = 0;
     std::string file, kernel;
     std::chrono::steady_clock::time_point deadline;
-    std::atomic<bool> stop = false;           // a runaway or the deadline: no block goes on
+    std::atomic<bool> stop = false;  // a runaway or the deadline: no block goes on
     std::atomic<bool> timed_out = false;
 
     uint64_t blocks() const { return grid.volume(); }
-    Dim3 thread_at(uint32_t linear) const { return {linear % block.x, linear / block.x % block.y, linear / block.x / block.y}; }
+    Dim3 thread_at(uint32_t linear) const {
+        return {linear % block.x, linear / block.x % block.y, linear / block.x / block.y};
+    }
     Dim3 block_at(uint64_t linear) const {
         return {static_cast<uint32_t>(linear % grid.x), static_cast<uint32_t>(linear / grid.x % grid.y),
                 static_cast<uint32_t>(linear / grid.x / grid.y)};
@@ -51,17 +53,17 @@ struct Worker {
     LaunchState& launch;
     Tally tally;
     FaultLog faults;
-    std::vector<Buffer*> last_buffer;  // by instruction: where its last access went
+    std::vector<Buffer*> last_buffer;                       // by instruction: where its last access went
     std::vector<std::pair<uint64_t, std::string>> printed;  // by block
 };
 
 struct Barrier {
     bool in_use = false;
-    uint32_t expected = 0;                 // threads; 0: all of the block that live
-    uint32_t arrived = 0;                  // threads (all) or, with a count, threads rounded up to whole warps
-    std::vector<Mask> lanes;               // by warp: who has arrived since the warp was last complete
+    uint32_t expected = 0;    // threads; 0: all of the block that live
+    uint32_t arrived = 0;     // threads (all) or, with a count, threads rounded up to whole warps
+    std::vector<Mask> lanes;  // by warp: who has arrived since the warp was last complete
     uint32_t popc = 0;
-    bool all = true, any = false;          // of a reduction
+    bool all = true, any = false;  // of a reduction
     SharedMemory::Clock clock;
 };
 
@@ -72,7 +74,8 @@ struct Block {
     Block(const Block&) = delete;
 
     void start(Worker& worker, uint64_t linear);
-    /// Runs warps in turn until all have ended, one has failed, all spin without any change to memory, or `slice` instructions are done.
+    /// Runs warps in turn until all have ended, one has failed, all spin without any change to memory, or `slice`
+    /// instructions are done.
     State run(Worker& worker, int64_t slice);
 
     const Program& program() const { return *launch->program; }
@@ -80,8 +83,8 @@ struct Block {
     void raise(uint32_t line, uint32_t thread, uint32_t count, Fault fault);
     uint32_t line_of(const Instruction& in, const Frame* frame) const;
 
-    /// `lanes` of a warp come to barrier `id`; the caller makes them wait where `waits`. Releases the barrier when it is complete.
-    /// `votes` are the lanes whose predicate is true, for reductions.
+    /// `lanes` of a warp come to barrier `id`; the caller makes them wait where `waits`. Releases the barrier when it
+    /// is complete. `votes` are the lanes whose predicate is true, for reductions.
     void arrive(Warp& warp, const Instruction& in, uint32_t id, uint32_t count, Mask lanes, bool waits, Mask votes);
     /// Threads have ended: barriers may be complete now.
     void threads_ended(uint32_t count);
@@ -97,8 +100,8 @@ struct Block {
     SharedMemory shared;
     Barrier barriers[16];
     bool stopped = false;
-    uint64_t changes = 0;   // stores and atomics that may have changed memory
-    uint64_t executed = 0;  // instructions given to warps so far: the block's clock
+    uint64_t changes = 0;     // stores and atomics that may have changed memory
+    uint64_t executed = 0;    // instructions given to warps so far: the block's clock
     uint64_t spin_epoch = 0;  // grid.cpp: the launch's epoch of changes at which the block was seen spinning
 
  private:

@@ -7,7 +7,9 @@
 namespace recuda::vgpu {
 namespace {
 
-std::pair<uint32_t, uint32_t> lines(const Report& report) { return {report.line, report.other ? report.other->line : 0}; }
+std::pair<uint32_t, uint32_t> lines(const Report& report) {
+    return {report.line, report.other ? report.other->line : 0};
+}
 
 }  // namespace
 
@@ -39,7 +41,8 @@ std::vector<Report> FaultLog::reports() const {
 }
 
 std::string plain_name(std::string_view mangled) {
-    // `_ZZ` function `E` name, `_ZN` names `E`, `_ZL` name: the last <length><name> is the variable. `_0` and the like may follow.
+    // `_ZZ` function `E` name, `_ZN` names `E`, `_ZL` name: the last <length><name> is the variable. `_0` and the like
+    // may follow.
     if (!mangled.starts_with("_Z")) return std::string(mangled);
     std::string_view last;
     for (size_t at = 2; at < mangled.size();) {

@@ -1,4 +1,5 @@
-// Where faults of a launch gather: one report for each (check, line), the first by block and thread, and how many there were.
+// Where faults of a launch gather: one report for each (check, line), the first by block and thread, and how many there
+// were.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,8 @@ TEST_P(Faults, AreReportedOnceWithTheirPlace) {
     ASSERT_EQ(done.reports.size(), 1u) << shown(done);
     const Report& report = done.reports[0];
     EXPECT_EQ(report.check, wanted.check) << shown(done);
-    const auto here = marked_lines("faults.cu", kernel + " <- here"), other = marked_lines("faults.cu", kernel + " <- other");
+    const auto here = marked_lines("faults.cu", kernel + " <- here"),
+               other = marked_lines("faults.cu", kernel + " <- other");
     std::vector<uint32_t> lines = here;
     lines.insert(lines.end(), other.begin(), other.end());
     EXPECT_THAT(lines, testing::Contains(report.line)) << report.message;
@@ -77,9 +78,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"unwritten", Check::uninitialised, {1}, {32}, "u", kFirst, kFirst, 0, 4, 32},
                     Case{"unwritten_shared", Check::uninitialised, {1}, {64}, "tile", kFirst, {40, 0, 0}, 160, 4, 1},
                     Case{"past_shared", Check::out_of_bounds, {1}, {64}, "tile", kFirst, {63, 0, 0}, 256, 4, 1},
-                    Case{"missing_barrier", Check::shared_race, {1}, {64}, "tile", kFirst, {63, 0, 0}, 0, 4, 1},
-                    Case{"early_overwrite", Check::shared_race, {1}, {64}, "tile", kFirst, {63, 0, 0}, 64, 2, 1},
+                    Case{"missing_barrier", Check::shared_race, {1}, {64}, "tile", kFirst, {31, 0, 0}, 128, 4, 1},
+                    Case{"early_overwrite", Check::shared_race, {1}, {64}, "tile", kFirst, {31, 0, 0}, 0, 2, 1},
                     Case{"within_a_warp", Check::shared_race, {1}, {32}, "tile", kFirst, kFirst, 4, 4, 1},
+                    Case{"unfenced", Check::shared_race, {1}, {64}, "data", kFirst, {32, 0, 0}, 0, 4, 1},
                     Case{"two_writers", Check::shared_race, {1}, {64}, "word", kFirst, {1, 0, 0}, 0, 4, 1},
                     Case{"endless", Check::runaway, {1}, {64}, "", kFirst, kFirst, 0, 0, 1},
                     Case{"endless_work", Check::runaway, {1}, {32}, "", kFirst, kFirst, 0, 0, 1},

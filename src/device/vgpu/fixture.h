@@ -37,11 +37,14 @@ inline std::vector<uint32_t> marked_lines(const std::string& name, const std::st
 /// One module on a device of its own.
 class Machine {
  public:
-    explicit Machine(const std::string& stem, VgpuOptions options = {.seed = 7, .threads = 2}) : device_(make_vgpu(options)) {
+    explicit Machine(const std::string& stem, VgpuOptions options = {.seed = 7, .threads = 2})
+        : device_(make_vgpu(options)) {
         load(fixture_text(stem + ".ptx"), stem + ".cu");
     }
     /// PTX as text; a file name that ends in .ptx makes reports count its lines.
-    Machine(std::string ptx, std::string file, VgpuOptions options) : device_(make_vgpu(options)) { load(std::move(ptx), std::move(file)); }
+    Machine(std::string ptx, std::string file, VgpuOptions options) : device_(make_vgpu(options)) {
+        load(std::move(ptx), std::move(file));
+    }
 
     template <typename T>
     void buffer(const std::string& name, const std::vector<T>& values) {
@@ -66,8 +69,14 @@ class Machine {
         return argument;
     }
 
-    Execution run(const std::string& entry, Dim3 grid, Dim3 block, std::vector<Argument> arguments, uint32_t shared = 0, RunOptions options = {}) {
-        const Launch launch{.module = module_, .entry = entry, .grid = grid, .block = block, .shared_bytes = shared, .arguments = std::move(arguments)};
+    Execution run(const std::string& entry, Dim3 grid, Dim3 block, std::vector<Argument> arguments, uint32_t shared = 0,
+                  RunOptions options = {}) {
+        const Launch launch{.module = module_,
+                            .entry = entry,
+                            .grid = grid,
+                            .block = block,
+                            .shared_bytes = shared,
+                            .arguments = std::move(arguments)};
         return device_->run(std::span(&launch, 1), options);
     }
     Device& device() { return *device_; }
@@ -97,7 +106,8 @@ inline std::string shown(const Execution& execution) {
     std::string text(name(execution.outcome));
     text += " " + execution.log;
     for (const Report& report : execution.reports)
-        text += "\n  " + std::string(name(report.check)) + " line " + std::to_string(report.line) + ": " + report.message;
+        text +=
+            "\n  " + std::string(name(report.check)) + " line " + std::to_string(report.line) + ": " + report.message;
     return text;
 }
 

@@ -24,7 +24,8 @@ class Grid {
             std::mt19937_64 random(launch.schedule);
             std::shuffle(order_.begin(), order_.end(), random);
         }
-        const uint64_t bytes = uint64_t{launch.warps} * launch.program->entry->register_bytes + (256u << 10) + launch.dynamic_shared * 8;
+        const uint64_t bytes =
+            uint64_t{launch.warps} * launch.program->entry->register_bytes + (256u << 10) + launch.dynamic_shared * 8;
         resident_ = std::max<uint64_t>(2 * threads, kSuspendedBytes / bytes);
     }
 
@@ -63,13 +64,16 @@ class Grid {
                 ++running_;
                 lock.unlock();
                 std::unique_ptr<Block> block;
-                if (idle.empty()) block = std::make_unique<Block>();
-                else block = std::move(idle.back()), idle.pop_back();
+                if (idle.empty())
+                    block = std::make_unique<Block>();
+                else
+                    block = std::move(idle.back()), idle.pop_back();
                 block->start(worker, number);
                 return block;
             }
             // A block that spins is left alone until memory has changed.
-            const auto ready = std::find_if(suspended_.begin(), suspended_.end(), [&](const auto& one) { return one->spin_epoch != epoch_; });
+            const auto ready = std::find_if(suspended_.begin(), suspended_.end(),
+                                            [&](const auto& one) { return one->spin_epoch != epoch_; });
             if (ready != suspended_.end()) {
                 auto block = std::move(*ready);
                 suspended_.erase(ready);
@@ -82,7 +86,8 @@ class Grid {
     }
 
     /// Takes a block back after a slice; returns it when it has ended, to be used again.
-    std::unique_ptr<Block> give(std::unique_ptr<Block> block, Block::State state, uint64_t changes, uint64_t epoch, Worker& worker) {
+    std::unique_ptr<Block> give(std::unique_ptr<Block> block, Block::State state, uint64_t changes, uint64_t epoch,
+                                Worker& worker) {
         const std::lock_guard lock(mutex_);
         --running_;
         changed_.notify_all();
@@ -95,7 +100,8 @@ class Grid {
         block->spin_epoch = state == Block::State::spinning && epoch == epoch_ ? epoch : 0;
         suspended_.push_back(std::move(block));
         const bool stuck = running_ == 0 && (next_ == launch_.blocks() || suspended_.size() >= resident_) &&
-                           std::all_of(suspended_.begin(), suspended_.end(), [&](const auto& one) { return one->spin_epoch == epoch_; });
+                           std::all_of(suspended_.begin(), suspended_.end(),
+                                       [&](const auto& one) { return one->spin_epoch == epoch_; });
         if (!stuck) return nullptr;
         Block& first = **std::min_element(suspended_.begin(), suspended_.end(),
                                           [](const auto& a, const auto& b) { return a->linear < b->linear; });
@@ -129,7 +135,8 @@ GridResult run_grid(LaunchState& launch, unsigned threads, Counters& counters) {
     for (unsigned i = 0; i < threads; ++i) workers.push_back(std::make_unique<Worker>(launch));
     {
         std::vector<std::jthread> helpers;
-        for (unsigned i = 1; i < threads; ++i) helpers.emplace_back([&grid, &worker = *workers[i]] { grid.work(worker); });
+        for (unsigned i = 1; i < threads; ++i)
+            helpers.emplace_back([&grid, &worker = *workers[i]] { grid.work(worker); });
         grid.work(*workers[0]);
     }
     if (grid.error()) std::rethrow_exception(grid.error());

@@ -15,8 +15,8 @@ struct GridResult {
     std::string printed;
 };
 
-/// Runs every block. A block that takes long goes behind those that have not started, so that blocks may wait for each other.
-/// The result does not depend on the number of threads, except through what the kernel itself leaves to chance.
+/// Runs every block. A block that takes long goes behind those that have not started, so that blocks may wait for each
+/// other. The result does not depend on the number of threads, except through what the kernel itself leaves to chance.
 GridResult run_grid(LaunchState& launch, unsigned threads, Counters& counters);
 
 }  // namespace recuda::vgpu

@@ -17,7 +17,8 @@ bool peek(Warp& warp, uint32_t lane, uint64_t generic, void* to, uint32_t bytes)
         case ptx::Space::local: {
             const Frame* frame = warp.frame_at(address);
             if (frame == nullptr || address - frame->local_base + bytes > frame->function->local_bytes) return false;
-            std::memcpy(to, frame->local + size_t{lane} * frame->function->local_bytes + (address - frame->local_base), bytes);
+            std::memcpy(to, frame->local + size_t{lane} * frame->function->local_bytes + (address - frame->local_base),
+                        bytes);
             return true;
         }
         case ptx::Space::shared:
@@ -30,7 +31,8 @@ bool peek(Warp& warp, uint32_t lane, uint64_t generic, void* to, uint32_t bytes)
             std::memcpy(to, buffer->data + (address - buffer->base), bytes);
             return true;
         }
-        default: return false;
+        default:
+            return false;
     }
 }
 
@@ -64,8 +66,10 @@ int print(Warp& warp, uint32_t lane, uint64_t format, uint64_t arguments, std::s
         bool wide = false;
         size_t j = i + 1;
         for (; j < text.size() && std::strchr("-+ #0123456789.*hljztL", text[j]) != nullptr; ++j) {
-            if (text[j] == '*') spec += std::to_string(static_cast<int32_t>(next(4)));
-            else if (std::strchr("hljztL", text[j]) == nullptr) spec += text[j];
+            if (text[j] == '*')
+                spec += std::to_string(static_cast<int32_t>(next(4)));
+            else if (std::strchr("hljztL", text[j]) == nullptr)
+                spec += text[j];
             wide = wide || text[j] == 'l' || text[j] == 'j' || text[j] == 'z' || text[j] == 't';
         }
         if (j >= text.size() || spec.size() > 32) {
@@ -84,7 +88,8 @@ int print(Warp& warp, uint32_t lane, uint64_t format, uint64_t arguments, std::s
             written = std::snprintf(line, sizeof line, (spec + "lld").c_str(), static_cast<long long>(value));
         } else if (std::strchr("uoxX", kind) != nullptr) {
             const uint64_t value = wide ? next(8) : next(4);
-            written = std::snprintf(line, sizeof line, (spec + "ll" + kind).c_str(), static_cast<unsigned long long>(value));
+            written =
+                std::snprintf(line, sizeof line, (spec + "ll" + kind).c_str(), static_cast<unsigned long long>(value));
         } else if (std::strchr("fFeEgGaA", kind) != nullptr) {
             double value;
             const uint64_t bits = next(8);

@@ -1,6 +1,7 @@
 // An entry point decoded together with every function that it can call: what the scheduler runs.
 //
-// All functions lie in one array of instructions, so that an instruction's index is the key of caches, counters and checks.
+// All functions lie in one array of instructions, so that an instruction's index is the key of caches, counters and
+// checks.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +16,50 @@
 
 namespace recuda::vgpu {
 
-/// Special registers that are the same for a whole warp's run; each is a constant of the register file, filled at the start.
+/// Special registers that are the same for a whole warp's run; each is a constant of the register file, filled at the
+/// start.
 enum class Special : uint8_t {
-    tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z, laneid, warpid, nwarpid,
-    smid, nsmid, gridid, lanemask_eq, lanemask_lt, lanemask_le, lanemask_gt, lanemask_ge, dynamic_shared, total_shared,
-    clusterid_x, clusterid_y, clusterid_z, nclusterid_x, nclusterid_y, nclusterid_z, cluster_ctaid_x, cluster_ctaid_y, cluster_ctaid_z,
-    cluster_nctaid_x, cluster_nctaid_y, cluster_nctaid_z, cluster_ctarank, cluster_nctarank, is_explicit_cluster, zero
+    tid_x,
+    tid_y,
+    tid_z,
+    ntid_x,
+    ntid_y,
+    ntid_z,
+    ctaid_x,
+    ctaid_y,
+    ctaid_z,
+    nctaid_x,
+    nctaid_y,
+    nctaid_z,
+    laneid,
+    warpid,
+    nwarpid,
+    smid,
+    nsmid,
+    gridid,
+    lanemask_eq,
+    lanemask_lt,
+    lanemask_le,
+    lanemask_gt,
+    lanemask_ge,
+    dynamic_shared,
+    total_shared,
+    clusterid_x,
+    clusterid_y,
+    clusterid_z,
+    nclusterid_x,
+    nclusterid_y,
+    nclusterid_z,
+    cluster_ctaid_x,
+    cluster_ctaid_y,
+    cluster_ctaid_z,
+    cluster_nctaid_x,
+    cluster_nctaid_y,
+    cluster_nctaid_z,
+    cluster_ctarank,
+    cluster_nctarank,
+    is_explicit_cluster,
+    zero
 };
 
 /// A constant of a function's register file.
@@ -50,7 +89,7 @@ struct FunctionCode {
     const ptx::Function* source = nullptr;
     uint32_t first = 0, count = 0;  // its instructions, an implied `ret` at the end included
     uint32_t register_bytes = 0;
-    uint32_t local_bytes = 0;       // a lane, gaps included
+    uint32_t local_bytes = 0;  // a lane, gaps included
     std::vector<Constant> constants;
     std::vector<ParamSlot> parameters, returns;
     std::vector<std::pair<uint32_t, uint32_t>> local_variables;  // offset and size: the bytes between are gaps
@@ -71,8 +110,8 @@ struct SharedVariable {
 /// What definite-assignment analysis found of one instruction (assignment.h).
 struct Tracked {
     Handler run = nullptr;
-    bool copies = false;              // a mov: passes the state on without using the value
-    bool sink = false;                // the value decides something or leaves the thread
+    bool copies = false;                  // a mov: passes the state on without using the value
+    bool sink = false;                    // the value decides something or leaves the thread
     std::vector<uint32_t> uses, defines;  // offsets of state slots
 };
 
@@ -83,18 +122,18 @@ class Program {
     std::vector<Instruction> code;
     std::vector<std::unique_ptr<FunctionCode>> functions;
     std::vector<SharedVariable> shared;
-    std::vector<std::string> globals;             // module variables whose addresses the code takes
+    std::vector<std::string> globals;                       // module variables whose addresses the code takes
     std::vector<std::pair<uint32_t, uint32_t>> parameters;  // of the entry: offset and bytes
     uint32_t parameter_bytes = 0;
-    uint32_t shared_granule = 4;                  // the smallest shared or generic access in bytes, at most 4
-    uint32_t static_shared_bytes = 0;             // without the gaps that the virtual GPU adds
-    bool orders = false;                          // it has fences, acquires or releases
-    bool ptx_lines = false;                       // reports name lines of the .ptx
-    std::vector<std::unique_ptr<Tracked>> tracked;  // by index; empty where nothing is tracked
+    uint32_t shared_granule = 4;                      // the smallest shared or generic access in bytes, at most 4
+    uint32_t static_shared_bytes = 0;                 // without the gaps that the virtual GPU adds
+    bool orders = false;                              // it has fences, acquires or releases
+    bool ptx_lines = false;                           // reports name lines of the .ptx
+    std::vector<std::unique_ptr<Tracked>> tracked;    // by index; empty where nothing is tracked
     std::map<uint32_t, std::vector<uint32_t>> jumps;  // branch instructions to their targets
     std::vector<bool> ends;                           // by index: control never falls through
     std::vector<std::unique_ptr<Extra>> extras;
-    std::deque<std::string> names;                // of elements of vector registers
+    std::deque<std::string> names;  // of elements of vector registers
 
     const FunctionCode& function_of(uint32_t pc) const;
     const FunctionCode* function_at(uint64_t address) const;  // of a function's address; null where none
@@ -109,6 +148,8 @@ class Program {
 
 /// Function addresses as data: function i of the module lies at kFunctionBase + 16 * i.
 inline constexpr uint64_t kFunctionBase = 0x0000'0800'0000'0000;
+
+inline constexpr uint32_t kMaxParameterBytes = 32u << 10;  // of a launch or a call
 
 /// Decodes an entry. Throws Unsupported("unsupported: OPCODE at line N (ptx line M): why").
 std::unique_ptr<Program> decode(const ptx::Module& module, const ptx::Function& entry, bool ptx_lines);
@@ -133,10 +174,11 @@ class ProgramDecoder : public Decoder {
     bool is_predicate(std::string_view name) const;
     /// A vector register by its name becomes the vector of its elements; anything else stays.
     ptx::Operand expanded(const ptx::Operand& operand);
-    /// A variable in .param space of this function or a parameter of it; null for the entry's parameters and other names.
+    /// A variable in .param space of this function or a parameter of it; null for the entry's parameters and other
+    /// names.
     const ParamSlot* parameter(std::string_view name) const;
-    /// Offset of `bytes` bytes of the launch's parameters, zero-extended to `lane_bytes`, as a broadcast constant; false for a name
-    /// that is no parameter of the entry.
+    /// Offset of `bytes` bytes of the launch's parameters, zero-extended to `lane_bytes`, as a broadcast constant;
+    /// false for a name that is no parameter of the entry.
     bool entry_parameter(std::string_view name, int64_t at, uint32_t bytes, uint32_t lane_bytes, uint32_t* offset);
     /// The code of a function (decoded later when first asked for); throws Unsupported where it has no body.
     const FunctionCode& callee(std::string_view name);

@@ -7,21 +7,36 @@ namespace {
 
 const char* mix_name(Mix mix) {
     switch (mix) {
-        case Mix::integer: return "integer";
-        case Mix::floating: return "floating";
-        case Mix::half: return "half";
-        case Mix::fma: return "fma";
-        case Mix::convert: return "convert";
-        case Mix::compare: return "compare";
-        case Mix::move: return "move";
-        case Mix::branch: return "branch";
-        case Mix::memory: return "memory";
-        case Mix::shared: return "shared";
-        case Mix::atomic: return "atomic";
-        case Mix::barrier: return "barrier";
-        case Mix::warp: return "warp";
-        case Mix::special: return "special";
-        case Mix::tensor: return "tensor";
+        case Mix::integer:
+            return "integer";
+        case Mix::floating:
+            return "floating";
+        case Mix::half:
+            return "half";
+        case Mix::fma:
+            return "fma";
+        case Mix::convert:
+            return "convert";
+        case Mix::compare:
+            return "compare";
+        case Mix::move:
+            return "move";
+        case Mix::branch:
+            return "branch";
+        case Mix::memory:
+            return "memory";
+        case Mix::shared:
+            return "shared";
+        case Mix::atomic:
+            return "atomic";
+        case Mix::barrier:
+            return "barrier";
+        case Mix::warp:
+            return "warp";
+        case Mix::special:
+            return "special";
+        case Mix::tensor:
+            return "tensor";
     }
     return "other";
 }

@@ -40,7 +40,9 @@ struct Module {
 class Vgpu : public Device {
  public:
     explicit Vgpu(const VgpuOptions& options)
-        : options_(options), info_(gpu_of_target(options.target)), memory_(options.seed),
+        : options_(options),
+          info_(gpu_of_target(options.target)),
+          memory_(options.seed),
           threads_(options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())) {}
 
     const DeviceInfo& info() const override { return info_; }
@@ -55,7 +57,9 @@ class Vgpu : public Device {
         const Buffer& from = buffer_at(buffer, offset, bytes.size());
         if (!bytes.empty()) std::memcpy(bytes.data(), from.data + offset, bytes.size());
     }
-    void fill(BufferId buffer, std::byte value, bool poison) override { memory_.fill(buffer_at(buffer, 0, 0), value, poison); }
+    void fill(BufferId buffer, std::byte value, bool poison) override {
+        memory_.fill(buffer_at(buffer, 0, 0), value, poison);
+    }
 
     ModuleId load(const Binary& binary) override;
     void unload(ModuleId module) override;
@@ -67,7 +71,8 @@ class Vgpu : public Device {
         if (!memory_.has(id)) throw Error("buffer {} does not exist", id);
         Buffer& buffer = memory_.at(id);
         if (offset > buffer.size || bytes > buffer.size - offset)
-            throw Error("bytes {} to {} of buffer {} were asked for, which has {}", offset, offset + bytes, buffer.name, buffer.size);
+            throw Error("bytes {} to {} of buffer {} were asked for, which has {}", offset, offset + bytes, buffer.name,
+                        buffer.size);
         return buffer;
     }
     void create_variables(Module& module);
@@ -75,8 +80,8 @@ class Vgpu : public Device {
     const Program& program_of(Module& module, const ptx::Function& entry);
     void check(const Launch& launch, const Program& program) const;
     std::vector<std::byte> parameters_of(const Launch& launch, const Program& program);
-    void run_one(const Launch& launch, const RunOptions& options, std::chrono::steady_clock::time_point deadline, Execution& execution,
-                 Counters& counters);
+    void run_one(const Launch& launch, const RunOptions& options, std::chrono::steady_clock::time_point deadline,
+                 Execution& execution, Counters& counters);
 
     VgpuOptions options_;
     DeviceInfo info_;
@@ -113,7 +118,8 @@ void Vgpu::create_variables(Module& module) {
         Buffer& buffer = memory_.allocate(plain_name(variable.name), bytes);
         memory_.fill(buffer, std::byte{0}, false);
         buffer.constant = variable.space == ptx::Space::constant;
-        std::copy_n(variable.initial.begin(), std::min<uint64_t>(bytes, variable.initial.size()), reinterpret_cast<uint8_t*>(buffer.data));
+        std::copy_n(variable.initial.begin(), std::min<uint64_t>(bytes, variable.initial.size()),
+                    reinterpret_cast<uint8_t*>(buffer.data));
         module.variables[std::string(variable.name)] = &buffer;
     }
     for (const auto& variable : module.ptx.variables)
@@ -122,14 +128,16 @@ void Vgpu::create_variables(Module& module) {
             if (found == module.variables.end()) continue;
             uint64_t value = address_of(module, relocation.symbol) + static_cast<uint64_t>(relocation.addend);
             uint64_t bytes = ptx::size_bytes(variable.type);
-            if (relocation.mask != ~uint64_t{0}) value = relocation.mask == 0 ? 0 : (value & relocation.mask) >> std::countr_zero(relocation.mask);
+            if (relocation.mask != ~uint64_t{0})
+                value = relocation.mask == 0 ? 0 : (value & relocation.mask) >> std::countr_zero(relocation.mask);
             if (relocation.at > found->second->size || bytes > found->second->size - relocation.at) continue;
             std::memcpy(found->second->data + relocation.at, &value, std::min<uint64_t>(8, bytes));
         }
 }
 
 uint64_t Vgpu::address_of(const Module& module, std::string_view symbol) const {
-    if (const auto variable = module.variables.find(symbol); variable != module.variables.end()) return variable->second->base;
+    if (const auto variable = module.variables.find(symbol); variable != module.variables.end())
+        return variable->second->base;
     const ptx::Function* function = module.ptx.find(symbol);
     if (function == nullptr) throw Error("{}: '{}' in an initial value is not known", module.file, symbol);
     return kFunctionBase + 16 * static_cast<uint64_t>(function - module.ptx.functions.data());
@@ -143,25 +151,38 @@ const Program& Vgpu::program_of(Module& module, const ptx::Function& entry) {
 
 void Vgpu::check(const Launch& launch, const Program& program) const {
     const auto& entry = *program.entry->source;
-    const auto refuse = []<typename... Args>(fmt::format_string<Args...> words, Args&&... args) { throw Refused{fmt::format(words, std::forward<Args>(args)...)}; };
+    const auto refuse = []<typename... Args>(fmt::format_string<Args...> words, Args&&... args) {
+        throw Refused{fmt::format(words, std::forward<Args>(args)...)};
+    };
     if (launch.grid.volume() == 0 || launch.block.volume() == 0) refuse("a grid or block of no threads");
-    if (launch.block.volume() > info_.max_threads_per_block || launch.block.x > 1024 || launch.block.y > 1024 || launch.block.z > 64)
+    if (launch.block.volume() > info_.max_threads_per_block || launch.block.x > 1024 || launch.block.y > 1024 ||
+        launch.block.z > 64)
         refuse("a block of {} threads: at most {}", launch.block.volume(), info_.max_threads_per_block);
-    if (launch.grid.x > 0x7fffffffu || launch.grid.y > 65535 || launch.grid.z > 65535) refuse("a grid larger than 2147483647 x 65535 x 65535");
+    if (launch.grid.x > 0x7fffffffu || launch.grid.y > 65535 || launch.grid.z > 65535)
+        refuse("a grid larger than 2147483647 x 65535 x 65535");
     const uint64_t shared = uint64_t{launch.shared_bytes} + program.static_shared_bytes;
-    if (shared > info_.max_shared_bytes) refuse("{} bytes of shared memory: at most {}", shared, info_.max_shared_bytes);
+    if (shared > info_.max_shared_bytes)
+        refuse("{} bytes of shared memory: at most {}", shared, info_.max_shared_bytes);
     if (launch.arguments.size() != program.parameters.size())
-        refuse("{} arguments for {} parameters of {}", launch.arguments.size(), program.parameters.size(), launch.entry);
+        refuse("{} arguments for {} parameters of {}", launch.arguments.size(), program.parameters.size(),
+               launch.entry);
     for (size_t i = 0; i < launch.arguments.size(); ++i) {
         const Argument& argument = launch.arguments[i];
-        const uint64_t bytes = argument.kind == Argument::Kind::buffer ? 8 : argument.kind == Argument::Kind::tensor_map ? 128 : argument.value.size();
+        const uint64_t bytes = argument.kind == Argument::Kind::buffer       ? 8
+                               : argument.kind == Argument::Kind::tensor_map ? 128
+                                                                             : argument.value.size();
         if (bytes != program.parameters[i].second)
-            refuse("argument {} of {} has {} bytes, its parameter {}", i + 1, launch.entry, bytes, program.parameters[i].second);
+            refuse("argument {} of {} has {} bytes, its parameter {}", i + 1, launch.entry, bytes,
+                   program.parameters[i].second);
     }
-    const uint64_t limit = uint64_t{entry.max_threads[0]} * std::max(1u, entry.max_threads[1]) * std::max(1u, entry.max_threads[2]);
-    if (limit != 0 && launch.block.volume() > limit) refuse("a block of {} threads for a kernel of at most {}", launch.block.volume(), limit);
-    const Dim3 needed{entry.required_threads[0], std::max(1u, entry.required_threads[1]), std::max(1u, entry.required_threads[2])};
-    if (needed.x != 0 && !(needed == launch.block)) refuse("the kernel requires blocks of {}x{}x{} threads", needed.x, needed.y, needed.z);
+    const uint64_t limit =
+        uint64_t{entry.max_threads[0]} * std::max(1u, entry.max_threads[1]) * std::max(1u, entry.max_threads[2]);
+    if (limit != 0 && launch.block.volume() > limit)
+        refuse("a block of {} threads for a kernel of at most {}", launch.block.volume(), limit);
+    const Dim3 needed{entry.required_threads[0], std::max(1u, entry.required_threads[1]),
+                      std::max(1u, entry.required_threads[2])};
+    if (needed.x != 0 && !(needed == launch.block))
+        refuse("the kernel requires blocks of {}x{}x{} threads", needed.x, needed.y, needed.z);
 }
 
 std::vector<std::byte> Vgpu::parameters_of(const Launch& launch, const Program& program) {
@@ -182,13 +203,14 @@ std::vector<std::byte> Vgpu::parameters_of(const Launch& launch, const Program& 
     return bytes;
 }
 
-void Vgpu::run_one(const Launch& launch, const RunOptions& options, std::chrono::steady_clock::time_point deadline, Execution& execution,
-                   Counters& counters) {
+void Vgpu::run_one(const Launch& launch, const RunOptions& options, std::chrono::steady_clock::time_point deadline,
+                   Execution& execution, Counters& counters) {
     const auto found = modules_.find(launch.module);
     if (found == modules_.end()) throw Error("module {} does not exist", launch.module);
     Module& module = *found->second;
     const ptx::Function* entry = module.ptx.find(launch.entry);
-    if (entry == nullptr || !entry->is_entry || !entry->has_body) throw Refused{fmt::format("{} has no kernel '{}'", module.file, launch.entry)};
+    if (entry == nullptr || !entry->is_entry || !entry->has_body)
+        throw Refused{fmt::format("{} has no kernel '{}'", module.file, launch.entry)};
     const Program& program = program_of(module, *entry);
     check(launch, program);
     if (launch.cluster.volume() > 1) throw Unsupported("unsupported: clusters of blocks");
@@ -218,15 +240,19 @@ void Vgpu::run_one(const Launch& launch, const RunOptions& options, std::chrono:
     GridResult result = run_grid(state, threads_, counters);
     execution.printed += result.printed;
     for (Report& report : result.faults.reports()) execution.reports.push_back(std::move(report));
-    if (!execution.reports.empty()) execution.outcome = Outcome::faulted;
-    else if (state.timed_out) execution.outcome = Outcome::timed_out, execution.log = fmt::format("{} did not end within its time", launch.entry);
+    if (!execution.reports.empty())
+        execution.outcome = Outcome::faulted;
+    else if (state.timed_out)
+        execution.outcome = Outcome::timed_out,
+        execution.log = fmt::format("{} did not end within its time", launch.entry);
 }
 
 Execution Vgpu::run(std::span<const Launch> launches, const RunOptions& options) {
     Execution execution;
     auto counters = std::make_shared<Counters>();
     const auto span = std::chrono::duration<double>(std::clamp(options.deadline_s, 0.0, 1e6));
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(span);
+    const auto deadline =
+        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(span);
     for (const Launch& launch : launches) {
         try {
             run_one(launch, options, deadline, execution, *counters);

@@ -24,7 +24,8 @@ TEST(Vgpu, AddsVectorsAndCountsTraffic) {
     machine.buffer("a", iota<float>(100));
     machine.buffer("b", iota<float>(100, 1000));
     machine.unwritten("c", 400);
-    const Execution done = machine.run("add", {4}, {32}, {machine.at("a"), machine.at("b"), machine.at("c"), Machine::value(100)});
+    const Execution done =
+        machine.run("add", {4}, {32}, {machine.at("a"), machine.at("b"), machine.at("c"), Machine::value(100)});
     ASSERT_EQ(done.outcome, Outcome::correct) << shown(done);
     std::vector<float> wanted;
     for (int i = 0; i < 100; ++i) wanted.push_back(static_cast<float>(2 * i + 1000));
@@ -33,9 +34,9 @@ TEST(Vgpu, AddsVectorsAndCountsTraffic) {
     const Counters& counted = *done.counters;
     EXPECT_EQ(counted.blocks, 4u);
     EXPECT_EQ(counted.threads, 128u);
-    EXPECT_EQ(counted.global_read.requests, 8u);   // two loads of four warps
+    EXPECT_EQ(counted.global_read.requests, 8u);  // two loads of four warps
     EXPECT_EQ(counted.global_read.bytes, 800u);
-    EXPECT_EQ(counted.global_read.sectors, 26u);   // 100 floats are 12.5 sectors, twice
+    EXPECT_EQ(counted.global_read.sectors, 26u);  // 100 floats are 12.5 sectors, twice
     EXPECT_EQ(counted.global_write.sectors, 13u);
     const LineCounters& line = counted.lines.at(7);  // c[i] = a[i] + b[i]
     EXPECT_EQ(line.global_read.bytes, 800u);
@@ -51,8 +52,9 @@ TEST(Vgpu, NormalisesRows) {
     machine.buffer("x", x);
     machine.buffer("w", w);
     machine.unwritten("y", x.size() * 2);
-    const Execution done = machine.run("rms", {kRows}, {256},
-                                       {machine.at("x"), machine.at("w"), machine.at("y"), Machine::value(1e-5f), Machine::value(kWidth)});
+    const Execution done =
+        machine.run("rms", {kRows}, {256},
+                    {machine.at("x"), machine.at("w"), machine.at("y"), Machine::value(1e-5f), Machine::value(kWidth)});
     ASSERT_EQ(done.outcome, Outcome::correct) << shown(done);
     const auto y = machine.values<uint16_t>("y", x.size());
     for (int row = 0; row < kRows; ++row) {
@@ -143,6 +145,17 @@ TEST(Vgpu, LanesAndBlocksWaitForEachOther) {
     EXPECT_THAT(machine.values<int>("y", 40 * 32), testing::Each(40));
 }
 
+TEST(Vgpu, LocksAndFencedFlagsOrderPlainData) {
+    for (uint64_t schedule : {0, 1, 2, 3, 4, 5}) {
+        Machine machine("kernels");
+        machine.unwritten("y", 64 * 4);
+        const Execution done = machine.run("guarded", {2}, {64}, {machine.at("y")}, 0, {.schedule = schedule});
+        ASSERT_EQ(done.outcome, Outcome::correct) << shown(done);
+        const auto y = machine.values<int>("y", 64);
+        for (int i = 0; i < 64; ++i) EXPECT_EQ(y[i], i < 32 ? 63 * 32 : 3 * (i - 32));
+    }
+}
+
 TEST(Vgpu, Prints) {
     Machine machine("kernels");
     const Execution done = machine.run("says", {1}, {32}, {Machine::value(2)});
@@ -171,7 +184,8 @@ TEST(Vgpu, CountsBankConflicts) {
         Machine machine("kernels");
         machine.buffer("x", iota<float>(32 * 33));
         machine.unwritten("y", 128);
-        const Execution done = machine.run("strided", {1}, {32}, {machine.at("x"), machine.at("y"), Machine::value(stride)});
+        const Execution done =
+            machine.run("strided", {1}, {32}, {machine.at("x"), machine.at("y"), Machine::value(stride)});
         ASSERT_EQ(done.outcome, Outcome::correct) << shown(done);
         EXPECT_EQ(done.counters->shared_requests, 2u);
         EXPECT_EQ(done.counters->shared_wavefronts, 2 * wavefronts) << stride;
@@ -204,9 +218,10 @@ TEST(Vgpu, RefusesLaunchesThatCannotBe) {
 }
 
 TEST(Vgpu, UnknownInstructionsAreUnsupportedWhereTheyAreLaunched) {
-    const std::string text = ".version 8.0\n.target sm_90\n.address_size 64\n"
-                             ".visible .entry odd()\n{\n.reg .b32 %r<2>;\nfrobnicate.u32 %r1, 3;\nret;\n}\n"
-                             ".visible .entry even()\n{\nret;\n}\n";
+    const std::string text =
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".visible .entry odd()\n{\n.reg .b32 %r<2>;\nfrobnicate.u32 %r1, 3;\nret;\n}\n"
+        ".visible .entry even()\n{\nret;\n}\n";
     Machine machine(text, "hand.ptx", {});
     EXPECT_EQ(machine.run("even", {1}, {32}, {}).outcome, Outcome::correct);
     const Execution odd = machine.run("odd", {1}, {32}, {});

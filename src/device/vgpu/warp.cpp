@@ -24,9 +24,12 @@ void broadcast(std::byte* at, uint64_t bits) {
 }
 
 void fill(std::byte* at, uint32_t bytes, uint64_t bits) {
-    if (bytes == 2) broadcast<uint16_t>(at, bits);
-    else if (bytes == 4) broadcast<uint32_t>(at, bits);
-    else if (bytes == 8) broadcast<uint64_t>(at, bits);
+    if (bytes == 2)
+        broadcast<uint16_t>(at, bits);
+    else if (bytes == 4)
+        broadcast<uint32_t>(at, bits);
+    else if (bytes == 8)
+        broadcast<uint64_t>(at, bits);
     else
         for (uint32_t lane = 0; lane < kLanes; ++lane) {
             const uint64_t wide[2] = {bits, 0};
@@ -41,47 +44,88 @@ uint32_t special_value(const Warp& warp, Special special, uint32_t lane) {
     const Dim3 cluster = launch.cluster;
     const Dim3 in_cluster{block.id.x % cluster.x, block.id.y % cluster.y, block.id.z % cluster.z};
     switch (special) {
-        case Special::tid_x: return thread.x;
-        case Special::tid_y: return thread.y;
-        case Special::tid_z: return thread.z;
-        case Special::ntid_x: return launch.block.x;
-        case Special::ntid_y: return launch.block.y;
-        case Special::ntid_z: return launch.block.z;
-        case Special::ctaid_x: return block.id.x;
-        case Special::ctaid_y: return block.id.y;
-        case Special::ctaid_z: return block.id.z;
-        case Special::nctaid_x: return launch.grid.x;
-        case Special::nctaid_y: return launch.grid.y;
-        case Special::nctaid_z: return launch.grid.z;
-        case Special::laneid: return lane;
-        case Special::warpid: return warp.index;
-        case Special::nwarpid: return 64;
-        case Special::smid: return static_cast<uint32_t>((block.linear * 7 + launch.seed + launch.schedule) % launch.sm_count);
-        case Special::nsmid: return launch.sm_count;
-        case Special::gridid: return static_cast<uint32_t>(launch.grid_id);
-        case Special::lanemask_eq: return 1u << lane;
-        case Special::lanemask_lt: return (1u << lane) - 1;
-        case Special::lanemask_le: return (2u << lane) - 1;
-        case Special::lanemask_gt: return ~((2u << lane) - 1);
-        case Special::lanemask_ge: return ~((1u << lane) - 1);
-        case Special::dynamic_shared: return launch.dynamic_shared;
-        case Special::total_shared: return launch.program->static_shared_bytes + launch.dynamic_shared;
-        case Special::clusterid_x: return block.id.x / cluster.x;
-        case Special::clusterid_y: return block.id.y / cluster.y;
-        case Special::clusterid_z: return block.id.z / cluster.z;
-        case Special::nclusterid_x: return launch.grid.x / cluster.x;
-        case Special::nclusterid_y: return launch.grid.y / cluster.y;
-        case Special::nclusterid_z: return launch.grid.z / cluster.z;
-        case Special::cluster_ctaid_x: return in_cluster.x;
-        case Special::cluster_ctaid_y: return in_cluster.y;
-        case Special::cluster_ctaid_z: return in_cluster.z;
-        case Special::cluster_nctaid_x: return cluster.x;
-        case Special::cluster_nctaid_y: return cluster.y;
-        case Special::cluster_nctaid_z: return cluster.z;
-        case Special::cluster_ctarank: return in_cluster.x + cluster.x * (in_cluster.y + cluster.y * in_cluster.z);
-        case Special::cluster_nctarank: return static_cast<uint32_t>(cluster.volume());
-        case Special::is_explicit_cluster: return cluster.volume() > 1;
-        case Special::zero: return 0;
+        case Special::tid_x:
+            return thread.x;
+        case Special::tid_y:
+            return thread.y;
+        case Special::tid_z:
+            return thread.z;
+        case Special::ntid_x:
+            return launch.block.x;
+        case Special::ntid_y:
+            return launch.block.y;
+        case Special::ntid_z:
+            return launch.block.z;
+        case Special::ctaid_x:
+            return block.id.x;
+        case Special::ctaid_y:
+            return block.id.y;
+        case Special::ctaid_z:
+            return block.id.z;
+        case Special::nctaid_x:
+            return launch.grid.x;
+        case Special::nctaid_y:
+            return launch.grid.y;
+        case Special::nctaid_z:
+            return launch.grid.z;
+        case Special::laneid:
+            return lane;
+        case Special::warpid:
+            return warp.index;
+        case Special::nwarpid:
+            return 64;
+        case Special::smid:
+            return static_cast<uint32_t>((block.linear * 7 + launch.seed + launch.schedule) % launch.sm_count);
+        case Special::nsmid:
+            return launch.sm_count;
+        case Special::gridid:
+            return static_cast<uint32_t>(launch.grid_id);
+        case Special::lanemask_eq:
+            return 1u << lane;
+        case Special::lanemask_lt:
+            return (1u << lane) - 1;
+        case Special::lanemask_le:
+            return (2u << lane) - 1;
+        case Special::lanemask_gt:
+            return ~((2u << lane) - 1);
+        case Special::lanemask_ge:
+            return ~((1u << lane) - 1);
+        case Special::dynamic_shared:
+            return launch.dynamic_shared;
+        case Special::total_shared:
+            return launch.program->static_shared_bytes + launch.dynamic_shared;
+        case Special::clusterid_x:
+            return block.id.x / cluster.x;
+        case Special::clusterid_y:
+            return block.id.y / cluster.y;
+        case Special::clusterid_z:
+            return block.id.z / cluster.z;
+        case Special::nclusterid_x:
+            return launch.grid.x / cluster.x;
+        case Special::nclusterid_y:
+            return launch.grid.y / cluster.y;
+        case Special::nclusterid_z:
+            return launch.grid.z / cluster.z;
+        case Special::cluster_ctaid_x:
+            return in_cluster.x;
+        case Special::cluster_ctaid_y:
+            return in_cluster.y;
+        case Special::cluster_ctaid_z:
+            return in_cluster.z;
+        case Special::cluster_nctaid_x:
+            return cluster.x;
+        case Special::cluster_nctaid_y:
+            return cluster.y;
+        case Special::cluster_nctaid_z:
+            return cluster.z;
+        case Special::cluster_ctarank:
+            return in_cluster.x + cluster.x * (in_cluster.y + cluster.y * in_cluster.z);
+        case Special::cluster_nctarank:
+            return static_cast<uint32_t>(cluster.volume());
+        case Special::is_explicit_cluster:
+            return cluster.volume() > 1;
+        case Special::zero:
+            return 0;
     }
     return 0;
 }
@@ -90,22 +134,27 @@ void set_constant(const Warp& warp, Frame& frame, const Constant& constant) {
     std::byte* at = frame.registers + constant.offset;
     const LaunchState& launch = *warp.block->launch;
     switch (constant.kind) {
-        case Constant::Kind::value: return fill(at, constant.bytes, constant.bits);
+        case Constant::Kind::value:
+            return fill(at, constant.bytes, constant.bits);
         case Constant::Kind::predicate: {
             const auto mask = static_cast<Mask>(constant.bits);
             std::memcpy(at, &mask, sizeof mask);
             return;
         }
-        case Constant::Kind::local: return fill(at, constant.bytes, constant.bits + frame.local_base);
+        case Constant::Kind::local:
+            return fill(at, constant.bytes, constant.bits + frame.local_base);
         case Constant::Kind::shared: {
             const SharedVariable& variable = launch.program->shared[constant.which];
-            return fill(at, constant.bytes, constant.bits + (variable.dynamic ? launch.dynamic_start : variable.address));
+            return fill(at, constant.bytes,
+                        constant.bits + (variable.dynamic ? launch.dynamic_start : variable.address));
         }
-        case Constant::Kind::global: return fill(at, constant.bytes, constant.bits + launch.global_addresses[constant.which]);
+        case Constant::Kind::global:
+            return fill(at, constant.bytes, constant.bits + launch.global_addresses[constant.which]);
         case Constant::Kind::parameter: {
             std::byte value[16] = {};
             std::memcpy(value, launch.parameters.data() + constant.bits, constant.which);
-            for (uint32_t lane = 0; lane < kLanes; ++lane) std::memcpy(at + lane * constant.bytes, value, constant.bytes);
+            for (uint32_t lane = 0; lane < kLanes; ++lane)
+                std::memcpy(at + lane * constant.bytes, value, constant.bytes);
             return;
         }
         case Constant::Kind::special:
@@ -164,10 +213,13 @@ void Warp::start(const FunctionCode& entry) {
 Frame* Warp::call(const FunctionCode& function, Mask lanes, uint32_t return_pc) {
     uint64_t held = 0;
     if (frame != nullptr && frame->depth % 16 == 15)
-        for (const auto& live : live_) held += live->function->register_bytes + uint64_t{live->function->local_bytes} * 2 * kLanes;
+        for (const auto& live : live_)
+            held += live->function->register_bytes + uint64_t{live->function->local_bytes} * 2 * kLanes;
     if (frame != nullptr && (frame->depth + 1 >= kMaxDepth || held > kMaxFrameBytes)) {
         fault(block->program().code[pc - 1], lanes,
-              {.check = Check::out_of_bounds, .message = "calls nest deeper than the stack of a thread", .buffer = "local"});
+              {.check = Check::out_of_bounds,
+               .message = "calls nest deeper than the stack of a thread",
+               .buffer = "local"});
         return nullptr;
     }
     Frame* fresh = new_frame(function);
@@ -241,7 +293,8 @@ void Warp::branch(uint32_t target, Mask taken) {
 
 void Warp::wait(const Instruction& in, Mask lanes, Group::State state, uint8_t barrier, Mask needed) {
     const uint32_t at = state == Group::State::at_barrier ? in.index + 1 : in.index;
-    groups.push_back({.frame = frame, .pc = at, .lanes = lanes, .state = state, .barrier = barrier, .needed = needed, .at = &in});
+    groups.push_back(
+        {.frame = frame, .pc = at, .lanes = lanes, .state = state, .barrier = barrier, .needed = needed, .at = &in});
     active &= ~lanes;
     limit = 0;
 }
@@ -268,7 +321,9 @@ bool Warp::pick() {
     for (size_t i = 0; i < groups.size(); ++i) {
         if (groups[i].state == Group::State::at_barrier) continue;
         for (size_t j = groups.size() - 1; j > i; --j) {
-            if (groups[j].frame != groups[i].frame || groups[j].pc != groups[i].pc || groups[j].state == Group::State::at_barrier) continue;
+            if (groups[j].frame != groups[i].frame || groups[j].pc != groups[i].pc ||
+                groups[j].state == Group::State::at_barrier)
+                continue;
             groups[i].lanes |= groups[j].lanes;
             groups[i].yields = std::max(groups[i].yields, groups[j].yields);
             if (groups[j].state == Group::State::runnable) groups[i].state = Group::State::runnable;
@@ -290,7 +345,8 @@ bool Warp::pick() {
     groups.erase(groups.begin() + (best - groups.data()));
     limit = kNoLimit;
     for (const Group& group : groups)
-        if (group.frame == frame && group.state != Group::State::at_barrier && group.pc > pc) limit = std::min(limit, group.pc);
+        if (group.frame == frame && group.state != Group::State::at_barrier && group.pc > pc)
+            limit = std::min(limit, group.pc);
     return true;
 }
 

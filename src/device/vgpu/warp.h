@@ -1,9 +1,9 @@
 // A warp: 32 lanes with one register file a function activation, and the groups into which they have diverged.
 //
-// Lanes that stand at one program counter of one activation form a group. The group of the deepest activation and lowest
-// program counter runs until it reaches the next group's, where both become one; a group that loops backwards for long gives
-// the others a turn, so that lanes of one warp may wait for each other. Groups wait at barriers and at warp-wide
-// instructions whose mask names lanes that have not come yet.
+// Lanes that stand at one program counter of one activation form a group. The group of the deepest activation and
+// lowest program counter runs until it reaches the next group's, where both become one; a group that loops backwards
+// for long gives the others a turn, so that lanes of one warp may wait for each other. Groups wait at barriers and at
+// warp-wide instructions whose mask names lanes that have not come yet.
 #pragma once
 
 #include <memory>
@@ -23,10 +23,10 @@ struct Frame {
     Frame* caller = nullptr;
     uint32_t return_pc = 0;
     uint32_t depth = 0;
-    Mask lanes = 0;               // lanes that have not returned
-    uint64_t local_base = 0;      // local address of the first byte of `local`
+    Mask lanes = 0;           // lanes that have not returned
+    uint64_t local_base = 0;  // local address of the first byte of `local`
     std::byte* registers = nullptr;
-    std::byte* local = nullptr;   // local_bytes a lane, lane after lane
+    std::byte* local = nullptr;       // local_bytes a lane, lane after lane
     uint8_t* local_shadow = nullptr;  // a byte a byte: 1 where written, 2 between variables
     std::unique_ptr<std::byte[]> storage;
 };
@@ -53,12 +53,12 @@ struct Warp : RegisterFile {
     Mask active = 0;            // its lanes; 0: no group is loaded
     int64_t budget = 0;         // instructions left of this turn, counted at backward branches and calls
     Frame* frame = nullptr;
-    uint32_t loops = 0;         // backward branches of the warp since a group last gave way
+    uint32_t loops = 0;  // backward branches of the warp since a group last gave way
     uint32_t yields = 0;
-    uint32_t last_loop = 0;     // index of the last backward branch taken: where a runaway loops
+    uint32_t last_loop = 0;  // index of the last backward branch taken: where a runaway loops
 
-    Mask alive = 0;             // threads of the launch that have not exited
-    uint32_t index = 0;         // in its block
+    Mask alive = 0;      // threads of the launch that have not exited
+    uint32_t index = 0;  // in its block
     Block* block = nullptr;
     uint64_t fuel = 0;          // instructions left before the warp is a runaway
     std::vector<Group> groups;  // all others
@@ -67,11 +67,13 @@ struct Warp : RegisterFile {
     void branch(uint32_t target, Mask taken);
     /// Ends threads.
     void exit(Mask lanes);
-    /// Enters a function with `lanes`; they come back to `return_pc`. The caller has copied no argument yet: the new frame is returned.
+    /// Enters a function with `lanes`; they come back to `return_pc`. The caller has copied no argument yet: the new
+    /// frame is returned.
     Frame* call(const FunctionCode& function, Mask lanes, uint32_t return_pc);
     /// Leaves the function; from the entry it ends the threads.
     void ret(Mask lanes);
-    /// Takes `lanes` out of the running group; they wait at `in` (a barrier: they go on behind it; a warp instruction: they run it again).
+    /// Takes `lanes` out of the running group; they wait at `in` (a barrier: they go on behind it; a warp instruction:
+    /// they run it again).
     void wait(const Instruction& in, Mask lanes, Group::State state, uint8_t barrier, Mask needed);
     /// Reports what `lanes` did wrong and stops the block.
     void fault(const Instruction& in, Mask lanes, Fault fault);
@@ -85,7 +87,8 @@ struct Warp : RegisterFile {
     bool waits() const { return !groups.empty(); }
 
     uint32_t thread(uint32_t lane) const { return index * kLanes + lane; }
-    Frame* frame_at(uint64_t local_address);  // the activation, of the running group's chain, whose local memory holds the address
+    Frame* frame_at(
+        uint64_t local_address);  // the activation, of the running group's chain, whose local memory holds the address
 
  private:
     Frame* new_frame(const FunctionCode& function);

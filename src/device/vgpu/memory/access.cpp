@@ -19,7 +19,8 @@ void count_traffic(Traffic& traffic, uint64_t bytes, uint64_t sectors) {
 
 Fault misaligned(std::string name, int64_t offset, uint32_t width) {
     return {.check = Check::misaligned,
-            .message = fmt::format("an access of {} bytes at byte {} of {}, which is no multiple of {}", width, offset, name, width),
+            .message = fmt::format("an access of {} bytes at byte {} of {}, which is no multiple of {}", width, offset,
+                                   name, width),
             .buffer = name,
             .byte_offset = offset,
             .bytes = width};
@@ -32,7 +33,8 @@ Mask misaligned_lanes(const uint64_t* address, Mask active, uint32_t width) {
     return lanes;
 }
 
-void outside_global(Warp& warp, const Instruction& in, const uint64_t* address, Mask lanes, uint32_t width, Intent intent) {
+void outside_global(Warp& warp, const Instruction& in, const uint64_t* address, Mask lanes, uint32_t width,
+                    Intent intent) {
     const uint64_t at = address[first_lane(lanes)];
     const GlobalMemory& memory = *warp.block->launch->memory;
     const Buffer* buffer = memory.find(at);
@@ -43,31 +45,36 @@ void outside_global(Warp& warp, const Instruction& in, const uint64_t* address, 
         fault.buffer = buffer->name;
         fault.byte_offset = static_cast<int64_t>(at - buffer->base);
         const int64_t over = fault.byte_offset + width - static_cast<int64_t>(buffer->size);
-        fault.message = fault.byte_offset < 0 ? fmt::format("a {} of {} bytes begins {} bytes before buffer {}", what, width, -fault.byte_offset, buffer->name)
-                                              : fmt::format("a {} of {} bytes ends {} bytes past the end of buffer {} of {} bytes", what, width,
-                                                            over, buffer->name, buffer->size);
+        fault.message = fault.byte_offset < 0
+                            ? fmt::format("a {} of {} bytes begins {} bytes before buffer {}", what, width,
+                                          -fault.byte_offset, buffer->name)
+                            : fmt::format("a {} of {} bytes ends {} bytes past the end of buffer {} of {} bytes", what,
+                                          width, over, buffer->name, buffer->size);
     } else {
-        fault.message = fmt::format("a {} of {} bytes at address {:#x}, which is {}", what, width, at, at < 4096 ? "a null pointer" : "in no buffer");
+        fault.message = fmt::format("a {} of {} bytes at address {:#x}, which is {}", what, width, at,
+                                    at < 4096 ? "a null pointer" : "in no buffer");
         fault.byte_offset = at < 4096 ? static_cast<int64_t>(at) : 0;
     }
     warp.fault(in, lanes, std::move(fault));
 }
 
-bool check_initialised(Warp& warp, const Instruction& in, const Buffer& buffer, const uint64_t* address, Mask active, uint32_t width,
-                       const Pattern& pattern) {
+bool check_initialised(Warp& warp, const Instruction& in, const Buffer& buffer, const uint64_t* address, Mask active,
+                       uint32_t width, const Pattern& pattern) {
     const uint8_t* shadow = buffer.shadow;
-    if (pattern.contiguous && std::memchr(shadow + (pattern.low - buffer.base), 0, size_t{width} * kLanes) == nullptr) return true;
+    if (pattern.contiguous && std::memchr(shadow + (pattern.low - buffer.base), 0, size_t{width} * kLanes) == nullptr)
+        return true;
     Mask lanes = 0;
     for (Mask rest = active; rest != 0; rest &= rest - 1)
         if (std::memchr(shadow + (address[first_lane(rest)] - buffer.base), 0, width) != nullptr) lanes |= rest & -rest;
     if (lanes == 0) return true;
     const int64_t offset = address[first_lane(lanes)] - buffer.base;
-    warp.fault(in, lanes,
-               {.check = Check::uninitialised,
-                .message = fmt::format("byte {} of buffer {} is read before anything is written to it", offset, buffer.name),
-                .buffer = buffer.name,
-                .byte_offset = offset,
-                .bytes = width});
+    warp.fault(
+        in, lanes,
+        {.check = Check::uninitialised,
+         .message = fmt::format("byte {} of buffer {} is read before anything is written to it", offset, buffer.name),
+         .buffer = buffer.name,
+         .byte_offset = offset,
+         .bytes = width});
     return false;
 }
 
@@ -77,7 +84,8 @@ void mark_written(const Buffer& buffer, const uint64_t* address, Mask active, ui
         std::memset(shadow + (pattern.low - buffer.base), 1, size_t{width} * kLanes);
         return;
     }
-    for (Mask rest = active; rest != 0; rest &= rest - 1) std::memset(shadow + (address[first_lane(rest)] - buffer.base), 1, width);
+    for (Mask rest = active; rest != 0; rest &= rest - 1)
+        std::memset(shadow + (address[first_lane(rest)] - buffer.base), 1, width);
 }
 
 /// Lanes whose access is not wholly inside a buffer.
@@ -91,8 +99,8 @@ Mask lanes_outside(const GlobalMemory& memory, const uint64_t* address, Mask act
     return lanes;
 }
 
-bool reach_buffer(Warp& warp, const Instruction& in, Buffer& buffer, const uint64_t* address, Mask active, uint32_t width, Intent intent,
-                  const Pattern& pattern, Access& access) {
+bool reach_buffer(Warp& warp, const Instruction& in, Buffer& buffer, const uint64_t* address, Mask active,
+                  uint32_t width, Intent intent, const Pattern& pattern, Access& access) {
     if ((pattern.bits & (width - 1)) != 0) {
         const Mask lanes = misaligned_lanes(address, active, width);
         if (lanes != 0) {
@@ -101,13 +109,15 @@ bool reach_buffer(Warp& warp, const Instruction& in, Buffer& buffer, const uint6
         }
     }
     if (buffer.shadow != nullptr && warp.block->launch->checks) {
-        if (intent != Intent::write && !check_initialised(warp, in, buffer, address, active, width, pattern)) return false;
+        if (intent != Intent::write && !check_initialised(warp, in, buffer, address, active, width, pattern))
+            return false;
         if (intent == Intent::write) mark_written(buffer, address, active, width, pattern);
     }
     if (intent == Intent::write) ++warp.block->changes;
     Tally& tally = warp.block->worker->tally;
     if (tally.on) {
-        const uint64_t bytes = uint64_t{width} * std::popcount(active), sectors = sectors_of(address, active, width, pattern);
+        const uint64_t bytes = uint64_t{width} * std::popcount(active),
+                       sectors = sectors_of(address, active, width, pattern);
         Tally::Memory& memory = tally.memory[in.index];
         if (intent != Intent::write) count_traffic(memory.read, bytes, sectors);
         if (intent != Intent::read) count_traffic(memory.write, bytes, sectors);
@@ -120,7 +130,8 @@ bool reach_buffer(Warp& warp, const Instruction& in, Buffer& buffer, const uint6
     return true;
 }
 
-bool reach_global(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, Intent intent, Access& access) {
+bool reach_global(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width,
+                  Intent intent, Access& access) {
     const Pattern pattern = pattern_of(address, active, width);
     Buffer*& cached = warp.block->worker->last_buffer[in.index];
     const auto inside = [&](const Buffer* buffer) {
@@ -148,8 +159,10 @@ bool reach_global(Warp& warp, const Instruction& in, const uint64_t* address, Ma
             own[lane] = here ? address[lane] : address[first_lane(rest)];
             if (here) lanes |= Mask{1} << lane;
         }
-        if (!reach_buffer(warp, in, *buffer, own, lanes, width, intent, pattern_of(own, lanes, width), part)) return false;
-        for (Mask here = lanes; here != 0; here &= here - 1) access.lane[first_lane(here)] = part.lane[first_lane(here)];
+        if (!reach_buffer(warp, in, *buffer, own, lanes, width, intent, pattern_of(own, lanes, width), part))
+            return false;
+        for (Mask here = lanes; here != 0; here &= here - 1)
+            access.lane[first_lane(here)] = part.lane[first_lane(here)];
         rest &= ~lanes;
     }
     access.contiguous = false;
@@ -158,7 +171,8 @@ bool reach_global(Warp& warp, const Instruction& in, const uint64_t* address, Ma
     return true;
 }
 
-bool reach_local(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, Intent intent, Access& access) {
+bool reach_local(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, Intent intent,
+                 Access& access) {
     Mask bad = 0, undefined = 0;
     Frame* frame = warp.frame_at(address[first_lane(active)]);
     const auto name_at = [&](uint64_t at) -> std::pair<std::string, int64_t> {
@@ -169,7 +183,8 @@ bool reach_local(Warp& warp, const Instruction& in, const uint64_t* address, Mas
         for (size_t i = 0; i < variables.size(); ++i)
             if (variables[i].first <= inside) nearest = i;
         const std::string& name = frame->function->local_names[nearest];
-        return {name.starts_with("__local_depot") ? "local" : name, static_cast<int64_t>(inside) - variables[nearest].first};
+        return {name.starts_with("__local_depot") ? "local" : name,
+                static_cast<int64_t>(inside) - variables[nearest].first};
     };
     for (Mask rest = active; rest != 0; rest &= rest - 1) {
         const uint32_t lane = first_lane(rest);
@@ -182,13 +197,17 @@ bool reach_local(Warp& warp, const Instruction& in, const uint64_t* address, Mas
         const size_t place = size_t{lane} * own->function->local_bytes + at;
         uint8_t* shadow = own->local_shadow + place;
         access.lane[lane] = own->local + place;
-        if (std::memchr(shadow, 2, width) != nullptr) bad |= rest & -rest;
-        else if (intent == Intent::write) std::memset(shadow, 1, width);
-        else if (std::memchr(shadow, 0, width) != nullptr) undefined |= rest & -rest;
+        if (std::memchr(shadow, 2, width) != nullptr)
+            bad |= rest & -rest;
+        else if (intent == Intent::write)
+            std::memset(shadow, 1, width);
+        else if (std::memchr(shadow, 0, width) != nullptr)
+            undefined |= rest & -rest;
     }
-    const Mask lanes = bad != 0 ? bad : misaligned_lanes(address, active, width) != 0 ? misaligned_lanes(address, active, width)
-                                    : warp.block->launch->checks                      ? undefined
-                                                                                      : 0;
+    const Mask lanes = bad != 0                                        ? bad
+                       : misaligned_lanes(address, active, width) != 0 ? misaligned_lanes(address, active, width)
+                       : warp.block->launch->checks                    ? undefined
+                                                                       : 0;
     if (lanes != 0) {
         frame = warp.frame_at(address[first_lane(lanes)]);
         const auto [name, offset] = name_at(address[first_lane(lanes)]);
@@ -221,7 +240,8 @@ bool reach_local(Warp& warp, const Instruction& in, const uint64_t* address, Mas
     return true;
 }
 
-bool reach_shared(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, Intent intent, Access& access) {
+bool reach_shared(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width,
+                  Intent intent, Access& access) {
     const Pattern pattern = pattern_of(address, active, width);
     SharedMemory& shared = warp.block->shared;
     if (!prepare_shared(warp, in, address, active, width, pattern)) return false;
@@ -237,18 +257,22 @@ bool reach_shared(Warp& warp, const Instruction& in, const uint64_t* address, Ma
     return true;
 }
 
-bool reach_parameter(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, Intent intent, Access& access) {
+bool reach_parameter(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width,
+                     Intent intent, Access& access) {
     auto& bytes = warp.block->launch->parameters;
     Mask bad = 0;
     for (Mask rest = active; rest != 0; rest &= rest - 1) {
         const uint64_t at = address[first_lane(rest)];
-        if (intent != Intent::read || at + width > bytes.size() || at + width < at) bad |= rest & -rest;
-        else access.lane[first_lane(rest)] = bytes.data() + at;
+        if (intent != Intent::read || at + width > bytes.size() || at + width < at)
+            bad |= rest & -rest;
+        else
+            access.lane[first_lane(rest)] = bytes.data() + at;
     }
     if (bad != 0) {
         warp.fault(in, bad,
                    {.check = Check::out_of_bounds,
-                    .message = fmt::format("an access of {} bytes at byte {} of the kernel's parameters", width, address[first_lane(bad)]),
+                    .message = fmt::format("an access of {} bytes at byte {} of the kernel's parameters", width,
+                                           address[first_lane(bad)]),
                     .buffer = "parameters",
                     .byte_offset = static_cast<int64_t>(address[first_lane(bad)]),
                     .bytes = width});
@@ -268,7 +292,8 @@ void addresses_of(Warp& warp, const Instruction& in, Mask active, uint64_t* addr
         for (uint32_t lane = 0; lane < kLanes; ++lane) address[lane] = base[lane] + static_cast<uint64_t>(in.immediate);
     } else {
         const uint32_t* base = warp.lanes<uint32_t>(in.a);
-        for (uint32_t lane = 0; lane < kLanes; ++lane) address[lane] = static_cast<uint32_t>(base[lane] + static_cast<uint32_t>(in.immediate));
+        for (uint32_t lane = 0; lane < kLanes; ++lane)
+            address[lane] = static_cast<uint32_t>(base[lane] + static_cast<uint32_t>(in.immediate));
     }
     if (active == kFullMask) return;
     const uint64_t first = address[first_lane(active)];
@@ -278,7 +303,8 @@ void addresses_of(Warp& warp, const Instruction& in, Mask active, uint64_t* addr
 ptx::Space space_of(uint64_t generic, uint64_t* address) {
     // A little below a window still means that window: an index below its first variable.
     const auto within = [&](uint64_t window) { return generic - (window - (1u << 16)) < kWindowBytes; };
-    for (const auto& [window, space] : {std::pair{kSharedWindow, ptx::Space::shared}, {kLocalWindow, ptx::Space::local},
+    for (const auto& [window, space] : {std::pair{kSharedWindow, ptx::Space::shared},
+                                        {kLocalWindow, ptx::Space::local},
                                         {kParameterWindow, ptx::Space::param}})
         if (within(window)) {
             *address = generic - window;
@@ -288,7 +314,8 @@ ptx::Space space_of(uint64_t generic, uint64_t* address) {
     return ptx::Space::global;
 }
 
-bool prepare_shared(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, const Pattern& pattern) {
+bool prepare_shared(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width,
+                    const Pattern& pattern) {
     if ((pattern.bits & (width - 1)) != 0) {
         const Mask lanes = misaligned_lanes(address, active, width);
         if (lanes != 0) {
@@ -305,13 +332,17 @@ bool prepare_shared(Warp& warp, const Instruction& in, const uint64_t* address, 
     return true;
 }
 
-bool reach(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* address, Mask active, uint32_t width, Intent intent,
-           Access& access) {
+bool reach(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* address, Mask active, uint32_t width,
+           Intent intent, Access& access) {
     switch (space) {
-        case ptx::Space::shared: return reach_shared(warp, in, address, active, width, intent, access);
-        case ptx::Space::local: return reach_local(warp, in, address, active, width, intent, access);
-        case ptx::Space::param: return reach_parameter(warp, in, address, active, width, intent, access);
-        default: return reach_global(warp, in, address, active, width, intent, access);
+        case ptx::Space::shared:
+            return reach_shared(warp, in, address, active, width, intent, access);
+        case ptx::Space::local:
+            return reach_local(warp, in, address, active, width, intent, access);
+        case ptx::Space::param:
+            return reach_parameter(warp, in, address, active, width, intent, access);
+        default:
+            return reach_global(warp, in, address, active, width, intent, access);
     }
 }
 

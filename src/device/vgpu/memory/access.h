@@ -25,12 +25,13 @@ void addresses_of(Warp& warp, const Instruction& in, Mask active, uint64_t* addr
 /// The space that a generic address lies in, and the address within it.
 ptx::Space space_of(uint64_t generic, uint64_t* address);
 
-/// Checks and counts a read, a write or an atomic of `width` bytes a lane in one space; addresses are those of the space.
-/// False after a fault. Writes of shared memory go through SharedMemory::write instead.
-bool reach(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* address, Mask active, uint32_t width, Intent intent,
-           Access& access);
+/// Checks and counts a read, a write or an atomic of `width` bytes a lane in one space; addresses are those of the
+/// space. False after a fault. Writes of shared memory go through SharedMemory::write instead.
+bool reach(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* address, Mask active, uint32_t width,
+           Intent intent, Access& access);
 
 /// The parts of reach that a write to shared memory needs too: alignment and counts. False after a fault.
-bool prepare_shared(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, const Pattern& pattern);
+bool prepare_shared(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width,
+                    const Pattern& pattern);
 
 }  // namespace recuda::vgpu

@@ -10,7 +10,7 @@
 namespace recuda::vgpu {
 namespace {
 
-constexpr uint64_t kGap = 64u << 20;           // least distance between two buffers
+constexpr uint64_t kGap = 64u << 20;  // least distance between two buffers
 constexpr uint64_t kLastAddress = 0x7fff'0000'0000;
 
 void drop_shadow(Buffer& buffer) {
@@ -29,7 +29,8 @@ Buffer& GlobalMemory::allocate(std::string name, uint64_t bytes) {
     // Starts are multiples of 256 and of nothing more, as parts of a larger allocation are.
     buffer->base = cursor_ + kGap + (random_() % (1u << 16)) * 512 + 256;
     buffer->size = bytes;
-    if (bytes > (1ull << 40) || buffer->base + bytes > kLastAddress) throw Error("the virtual GPU cannot hold a buffer of {} bytes", bytes);
+    if (bytes > (1ull << 40) || buffer->base + bytes > kLastAddress)
+        throw Error("the virtual GPU cannot hold a buffer of {} bytes", bytes);
     cursor_ = (buffer->base + bytes + std::max(kGap, bytes) + 255) / 256 * 256;
     try {
         buffer->data_storage.reset(new std::byte[bytes + 64]);
@@ -71,7 +72,8 @@ Buffer* GlobalMemory::nearest(uint64_t address) const {
     };
     Buffer* best = nullptr;
     for (const auto& buffer : sorted_)
-        if (distance(*buffer) <= std::max(kGap, buffer->size) && (best == nullptr || distance(*buffer) < distance(*best)))
+        if (distance(*buffer) <= std::max(kGap, buffer->size) &&
+            (best == nullptr || distance(*buffer) < distance(*best)))
             best = buffer.get();
     return best;
 }
@@ -80,8 +82,10 @@ void GlobalMemory::write(Buffer& buffer, uint64_t offset, std::span<const std::b
     assert(offset <= buffer.size && bytes.size() <= buffer.size - offset);
     if (bytes.empty()) return;
     std::memcpy(buffer.data + offset, bytes.data(), bytes.size());
-    if (bytes.size() == buffer.size) drop_shadow(buffer);
-    else if (buffer.shadow != nullptr) std::memset(buffer.shadow + offset, 1, bytes.size());
+    if (bytes.size() == buffer.size)
+        drop_shadow(buffer);
+    else if (buffer.shadow != nullptr)
+        std::memset(buffer.shadow + offset, 1, bytes.size());
 }
 
 void GlobalMemory::fill(Buffer& buffer, std::byte value, bool poison) {

@@ -1,4 +1,5 @@
-// Global memory: named buffers at random multiples of 256 with wide gaps, each with a shadow that knows which bytes were written.
+// Global memory: named buffers at random multiples of 256 with wide gaps, each with a shadow that knows which bytes
+// were written.
 #pragma once
 
 #include <cstddef>

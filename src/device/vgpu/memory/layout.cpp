@@ -34,8 +34,10 @@ void lay_out_shared(Program& program) {
 uint32_t dynamic_shared_start(const Program& program) {
     uint32_t align = 16, at = kSharedStart;
     for (const SharedVariable& variable : program.shared) {
-        if (variable.dynamic) align = std::max(align, variable.align);
-        else at = std::max<uint32_t>(at, variable.address + variable.bytes + kSharedGap);
+        if (variable.dynamic)
+            align = std::max(align, variable.align);
+        else
+            at = std::max<uint32_t>(at, variable.address + variable.bytes + kSharedGap);
     }
     const uint32_t natural = (program.static_shared_bytes + align - 1) / align * align;
     return keep_banks(at, natural, align);

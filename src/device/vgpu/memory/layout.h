@@ -14,8 +14,8 @@ inline constexpr uint64_t kLocalWindow = 0x0000'7100'0000'0000;
 inline constexpr uint64_t kParameterWindow = 0x0000'7200'0000'0000;
 inline constexpr uint64_t kGlobalBase = 0x0000'7f00'0000'0000;
 
-/// Bytes between two shared variables that belong to neither: what runs past an array is seen. A multiple of 128, so that a
-/// variable keeps its banks.
+/// Bytes between two shared variables that belong to neither: what runs past an array is seen. A multiple of 128, so
+/// that a variable keeps its banks.
 inline constexpr uint32_t kSharedGap = 256;
 /// The first shared variable lies here, so that small negative indices are seen too.
 inline constexpr uint32_t kSharedStart = 1024;

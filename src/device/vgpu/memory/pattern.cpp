@@ -28,7 +28,8 @@ uint32_t wavefronts_of(const uint64_t* address, Mask active, uint32_t width, con
     if (pattern.contiguous || pattern.low == pattern.high) {
         if (pattern.contiguous) return parts;
         uint32_t used = 0;
-        for (uint32_t part = 0; part < parts; ++part) used += (active >> (part * lanes) & (lanes == 32 ? kFullMask : (1u << lanes) - 1)) != 0;
+        for (uint32_t part = 0; part < parts; ++part)
+            used += (active >> (part * lanes) & (lanes == 32 ? kFullMask : (1u << lanes) - 1)) != 0;
         return used;
     }
     uint32_t total = 0;

@@ -22,7 +22,8 @@ inline Pattern pattern_of(const uint64_t* address, Mask active, uint32_t width) 
     const uint64_t first = address[0];
     if (active == kFullMask) {
         uint64_t differences = 0;
-        for (uint32_t lane = 0; lane < kLanes; ++lane) differences |= (address[lane] - first) ^ uint64_t{lane} * width;
+        for (uint32_t lane = 0; lane < kLanes; ++lane)
+            differences |= (address[lane] - first) ^ uint64_t { lane } * width;
         if (differences == 0) return {first, first + 31 * uint64_t{width}, first, true};
     }
     uint64_t low = first, high = first, bits = 0;
@@ -37,7 +38,8 @@ inline Pattern pattern_of(const uint64_t* address, Mask active, uint32_t width) 
 /// Distinct 32-byte sectors that the active lanes touch.
 uint32_t sectors_of(const uint64_t* address, Mask active, uint32_t width, const Pattern& pattern);
 
-/// Passes over the 32 banks of 4 bytes that an access to shared memory takes; accesses of 8 and 16 bytes go by half and quarter warps.
+/// Passes over the 32 banks of 4 bytes that an access to shared memory takes; accesses of 8 and 16 bytes go by half and
+/// quarter warps.
 uint32_t wavefronts_of(const uint64_t* address, Mask active, uint32_t width, const Pattern& pattern);
 
 }  // namespace recuda::vgpu

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kGapStamp = 0xffffffffu;  // of granules between variables
 constexpr uint32_t kNobody = 0xffffffffu;
-constexpr uint32_t kThreadBits = 10;         // who = thread | instruction << kThreadBits
+constexpr uint32_t kThreadBits = 10;  // who = thread | instruction << kThreadBits
 
 uint32_t thread_of(uint32_t who) { return who & ((1u << kThreadBits) - 1); }
 uint32_t instruction_of(uint32_t who) { return who >> kThreadBits; }
@@ -29,7 +29,9 @@ void SharedMemory::prepare(const Program& program, uint32_t dynamic_bytes, uint3
     shift_ = std::countr_zero(program.shared_granule);
     regions_.clear();
     for (const SharedVariable& variable : program.shared)
-        if (!variable.dynamic) regions_.push_back({variable.address, static_cast<uint32_t>(variable.address + variable.bytes), variable.name});
+        if (!variable.dynamic)
+            regions_.push_back(
+                {variable.address, static_cast<uint32_t>(variable.address + variable.bytes), variable.name});
     const uint32_t dynamic = dynamic_shared_start(program);
     std::string name = "shared";
     uint32_t extern_arrays = 0;
@@ -87,7 +89,9 @@ std::pair<std::string, int64_t> SharedMemory::name_of(uint64_t address) const {
     const Region* best = nullptr;
     uint64_t least = ~uint64_t{0};
     for (const Region& region : regions_) {
-        const uint64_t distance = address < region.from ? region.from - address : address >= region.to ? address - region.to + 1 : 0;
+        const uint64_t distance = address < region.from  ? region.from - address
+                                  : address >= region.to ? address - region.to + 1
+                                                         : 0;
         // Of two as near, the one below: overshooting is commoner than undershooting.
         if (distance >= least || (region.from == region.to && regions_.size() > 1)) continue;
         least = distance;
@@ -97,7 +101,8 @@ std::pair<std::string, int64_t> SharedMemory::name_of(uint64_t address) const {
     return {best->name, static_cast<int64_t>(address) - best->from};
 }
 
-bool SharedMemory::out_of_bounds(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width) {
+bool SharedMemory::out_of_bounds(Warp& warp, const Instruction& in, const uint64_t* address, Mask active,
+                                 uint32_t width) {
     Mask lanes = 0;
     for (Mask rest = active; rest != 0; rest &= rest - 1)
         if (misplaced(address[first_lane(rest)], width)) lanes |= rest & -rest;
@@ -106,7 +111,8 @@ bool SharedMemory::out_of_bounds(Warp& warp, const Instruction& in, const uint64
     const auto [name, offset] = name_of(at);
     warp.fault(in, lanes,
                {.check = Check::out_of_bounds,
-                .message = fmt::format("an access of {} bytes at byte {} lies outside shared variable {}", width, offset, name),
+                .message = fmt::format("an access of {} bytes at byte {} lies outside shared variable {}", width,
+                                       offset, name),
                 .buffer = name,
                 .byte_offset = offset,
                 .bytes = width});
@@ -126,7 +132,8 @@ bool SharedMemory::in_order(uint32_t warp, uint32_t thread, uint32_t who, uint32
     return partial_ && stamp <= pairs_[warp * warps_ + other / kLanes];
 }
 
-bool SharedMemory::race(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width, uint32_t who, bool writes) {
+bool SharedMemory::race(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width,
+                        uint32_t who, bool writes) {
     const Instruction& other = program_->code[instruction_of(who)];
     const uint32_t thread = warp.thread(lane);
     const auto [name, offset] = name_of(address);
@@ -141,8 +148,9 @@ bool SharedMemory::race(Warp& warp, const Instruction& in, uint32_t lane, uint64
     }
     block.raise(line, mine, 1,
                 {.check = Check::shared_race,
-                 .message = fmt::format("two threads access byte {} of shared variable {} without a barrier between them, and {}", offset, name,
-                                        writes ? "the later one writes" : "the earlier one writes"),
+                 .message = fmt::format(
+                     "two threads access byte {} of shared variable {} without a barrier between them, and {}", offset,
+                     name, writes ? "the later one writes" : "the earlier one writes"),
                  .buffer = name,
                  .byte_offset = offset,
                  .bytes = width,
@@ -165,11 +173,13 @@ void SharedMemory::note_read(uint32_t granule, uint32_t who, uint32_t warp) {
     read_warps_[granule] |= 1u << warp;
 }
 
-bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width, bool reads, bool writes,
-                              const std::byte* values) {
+bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width,
+                              bool reads, bool writes, const std::byte* values) {
     const uint32_t thread = warp.thread(lane), me = thread | in.index << kThreadBits;
     const bool strong = (in.mode & kStrong) != 0;
-    const auto both_strong = [&](uint32_t who) { return strong && (program_->code[instruction_of(who)].mode & kStrong) != 0; };
+    const auto both_strong = [&](uint32_t who) {
+        return strong && (program_->code[instruction_of(who)].mode & kStrong) != 0;
+    };
     for (uint32_t g = address >> shift_; g <= (address + width - 1) >> shift_; ++g) {
         const uint32_t written = write_stamp_[g];
         if (written == kGapStamp) continue;
@@ -177,7 +187,8 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
             const auto [name, offset] = name_of(address);
             warp.fault(in, Mask{1} << lane,
                        {.check = Check::uninitialised,
-                        .message = fmt::format("byte {} of shared variable {} is read before anything is written to it", offset, name),
+                        .message = fmt::format("byte {} of shared variable {} is read before anything is written to it",
+                                               offset, name),
                         .buffer = name,
                         .byte_offset = offset,
                         .bytes = width});
@@ -196,7 +207,8 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
                 // More readers than the two that are known by name: by warp, with the oldest stamp of all.
                 for (Mask rest = read_warps_[g] & ~(1u << warp.index); rest != 0 && !strong; rest &= rest - 1) {
                     const uint32_t someone = first_lane(rest) * kLanes | instruction_of(read_who_[g]) << kThreadBits;
-                    if (!in_order(warp.index, thread, someone, read)) return race(warp, in, lane, address, width, someone, true);
+                    if (!in_order(warp.index, thread, someone, read))
+                        return race(warp, in, lane, address, width, someone, true);
                 }
             }
             write_stamp_[g] = now_;
@@ -211,7 +223,8 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
     return true;
 }
 
-bool SharedMemory::read(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, const Pattern& pattern) {
+bool SharedMemory::read(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width,
+                        const Pattern& pattern) {
     if (pattern.high > bytes_.size() - width) return !out_of_bounds(warp, in, address, active, width);
     const uint32_t first = pattern.low >> shift_, count = ((pattern.high + width - 1) >> shift_) - first + 1;
     if (!pattern.contiguous) {
@@ -227,7 +240,8 @@ bool SharedMemory::read(Warp& warp, const Instruction& in, const uint64_t* addre
             return active == 0 || check_lane(warp, in, first_lane(active), pattern.low, width, true, false, nullptr);
         }
         for (Mask rest = active; rest != 0; rest &= rest - 1)
-            if (!check_lane(warp, in, first_lane(rest), address[first_lane(rest)], width, true, false, nullptr)) return false;
+            if (!check_lane(warp, in, first_lane(rest), address[first_lane(rest)], width, true, false, nullptr))
+                return false;
         return true;
     }
     uint32_t bad = 0, shared = 0;
@@ -245,7 +259,8 @@ bool SharedMemory::read(Warp& warp, const Instruction& in, const uint64_t* addre
         return true;
     }
     if (!checks_) return true;
-    const uint32_t lane_shift = std::countr_zero(width) - shift_, me = warp.thread(0) | in.index << kThreadBits, bit = 1u << warp.index;
+    const uint32_t lane_shift = std::countr_zero(width) - shift_, me = warp.thread(0) | in.index << kThreadBits,
+                   bit = 1u << warp.index;
     for (uint32_t i = 0; i < count; ++i) {
         read[i] = now_;
         read_who_[first + i] = me + (i >> lane_shift);
@@ -255,8 +270,8 @@ bool SharedMemory::read(Warp& warp, const Instruction& in, const uint64_t* addre
     return true;
 }
 
-bool SharedMemory::write(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, const Pattern& pattern,
-                         const std::byte* values) {
+bool SharedMemory::write(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width,
+                         const Pattern& pattern, const std::byte* values) {
     constexpr uint32_t kStep = 32;  // bytes between two lanes' values
     bool gap = pattern.high > bytes_.size() - width;
     for (uint32_t lane = 0; lane < kLanes && !gap; ++lane) gap = in_gap(address[lane], width);
@@ -272,13 +287,15 @@ bool SharedMemory::write(Warp& warp, const Instruction& in, const uint64_t* addr
                 write_stamp_[first + i] = now_;
                 write_who_[first + i] = me + (i >> lane_shift);
             }
-            for (uint32_t lane = 0; lane < kLanes; ++lane) std::memcpy(bytes_.data() + address[lane], values + lane * kStep, width);
+            for (uint32_t lane = 0; lane < kLanes; ++lane)
+                std::memcpy(bytes_.data() + address[lane], values + lane * kStep, width);
             return true;
         }
     }
     for (Mask rest = active; rest != 0; rest &= rest - 1) {
         const uint32_t lane = first_lane(rest);
-        if (checks_ && !check_lane(warp, in, lane, address[lane], width, false, true, values + lane * kStep)) return false;
+        if (checks_ && !check_lane(warp, in, lane, address[lane], width, false, true, values + lane * kStep))
+            return false;
         std::memcpy(bytes_.data() + address[lane], values + lane * kStep, width);
     }
     return true;
@@ -309,14 +326,16 @@ void SharedMemory::sync_warp(uint32_t warp, Mask lanes, Mask alive) {
         for (uint32_t other = 0; other < kLanes; ++other)
             joined[other] = std::max(joined[other], met[first_lane(rest) * kLanes + other]);
     for (Mask rest = lanes; rest != 0; rest &= rest - 1) joined[first_lane(rest)] = now_;
-    for (Mask rest = lanes; rest != 0; rest &= rest - 1) std::copy(joined, joined + kLanes, met.begin() + first_lane(rest) * kLanes);
+    for (Mask rest = lanes; rest != 0; rest &= rest - 1)
+        std::copy(joined, joined + kLanes, met.begin() + first_lane(rest) * kLanes);
     ++now_;
 }
 
 void SharedMemory::release(uint32_t warp, Clock& clock) {
     clock.seen.resize(warps_, 0);
     if (partial_)
-        for (uint32_t other = 0; other < warps_; ++other) clock.seen[other] = std::max(clock.seen[other], pairs_[warp * warps_ + other]);
+        for (uint32_t other = 0; other < warps_; ++other)
+            clock.seen[other] = std::max(clock.seen[other], pairs_[warp * warps_ + other]);
     clock.seen[warp] = std::max(clock.seen[warp], now_);
     ++now_;
 }
@@ -337,7 +356,8 @@ void SharedMemory::strong_access(uint32_t warp, uint64_t place, bool reads, bool
     if ((mode & kReleases) != 0) release(warp, fenced_[warp]);
     const auto known = places_.find(place);
     if (reads && known != places_.end()) join(taken_[warp], known->second);
-    if (writes && !fenced_[warp].seen.empty()) join(known != places_.end() ? known->second : places_[place], fenced_[warp]);
+    if (writes && !fenced_[warp].seen.empty())
+        join(known != places_.end() ? known->second : places_[place], fenced_[warp]);
     if ((mode & kAcquires) != 0 && !taken_[warp].seen.empty()) {
         acquire(warp, taken_[warp]);
         taken_[warp].seen.clear();

@@ -1,4 +1,5 @@
-// What memory instructions share while they are decoded: spaces, orders, cache hints, addresses; and generic addresses at run time.
+// What memory instructions share while they are decoded: spaces, orders, cache hints, addresses; and generic addresses
+// at run time.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +16,12 @@ namespace recuda::vgpu {
 /// The state space of an access; none: generic.
 inline ptx::Space take_space(Modifiers& modifiers) {
     if (modifiers.take("global")) return ptx::Space::global;
-    if (modifiers.take("shared") || modifiers.take("shared::cta") || modifiers.take("shared::cluster")) return ptx::Space::shared;
+    if (modifiers.take("shared") || modifiers.take("shared::cta") || modifiers.take("shared::cluster"))
+        return ptx::Space::shared;
     if (modifiers.take("local")) return ptx::Space::local;
     if (modifiers.take("const")) return ptx::Space::constant;
-    if (modifiers.take("param") || modifiers.take("param::entry") || modifiers.take("param::func")) return ptx::Space::param;
+    if (modifiers.take("param") || modifiers.take("param::entry") || modifiers.take("param::func"))
+        return ptx::Space::param;
     return ptx::Space::none;
 }
 
@@ -36,7 +39,8 @@ inline uint8_t take_order(Modifiers& modifiers) {
 }
 
 /// Tells the race checks of strong accesses, where the program orders anything by them.
-inline void note_strong(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* address, Mask active, bool reads, bool writes) {
+inline void note_strong(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* address, Mask active,
+                        bool reads, bool writes) {
     const LaunchState& launch = *warp.block->launch;
     if ((in.mode & kStrong) == 0 || !launch.program->orders || !launch.checks) return;
     const uint64_t window = space == ptx::Space::shared ? kSharedWindow : 0;
@@ -46,8 +50,25 @@ inline void note_strong(Warp& warp, const Instruction& in, ptx::Space space, con
 
 /// Takes cache operators and hints, which change nothing here. True where a cache policy follows as an operand.
 inline bool take_cache(Modifiers& modifiers) {
-    for (const auto name : {"ca", "cg", "cs", "lu", "cv", "nc", "wb", "wt", "unified", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first",
-                            "L1::evict_last", "L1::no_allocate", "L2::evict_normal", "L2::evict_first", "L2::evict_last", "L2::64B", "L2::128B",
+    for (const auto name : {"ca",
+                            "cg",
+                            "cs",
+                            "lu",
+                            "cv",
+                            "nc",
+                            "wb",
+                            "wt",
+                            "unified",
+                            "L1::evict_normal",
+                            "L1::evict_unchanged",
+                            "L1::evict_first",
+                            "L1::evict_last",
+                            "L1::no_allocate",
+                            "L2::evict_normal",
+                            "L2::evict_first",
+                            "L2::evict_last",
+                            "L2::64B",
+                            "L2::128B",
                             "L2::256B"})
         modifiers.take(name);
     return modifiers.take("L2::cache_hint");
@@ -63,7 +84,8 @@ inline void resolve_address(ProgramDecoder& decoder, const ptx::Operand& address
     } else if (decoder.is_register(address.text)) {
         const auto base = decoder.register_of(address);
         const uint32_t bytes = ptx::size_bytes(base.type);
-        if (base.type == ptx::Type::pred || (bytes != 4 && bytes != 8)) throw Unsupported("an address register of this type");
+        if (base.type == ptx::Type::pred || (bytes != 4 && bytes != 8))
+            throw Unsupported("an address register of this type");
         in.a = base.offset;
         if (bytes == 8) in.mode |= kWideBase;
     } else {
@@ -76,7 +98,9 @@ inline void resolve_address(ProgramDecoder& decoder, const ptx::Operand& address
 }
 
 /// Races in shared memory are told apart down to the program's smallest access.
-inline void note_granule(Program& program, uint32_t width) { program.shared_granule = std::min(program.shared_granule, std::max(1u, width)); }
+inline void note_granule(Program& program, uint32_t width) {
+    program.shared_granule = std::min(program.shared_granule, std::max(1u, width));
+}
 
 /// Calls body(space, addresses in it, lanes) for the lanes of each space that generic addresses lie in.
 template <typename Body>

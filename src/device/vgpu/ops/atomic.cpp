@@ -32,11 +32,18 @@ template <typename T>
 Update integer_update(std::string_view operation) {
     using U = std::make_unsigned_t<T>;
     if (operation == "add") return [](uint64_t old, uint64_t b, uint64_t) { return uint64_t{static_cast<U>(old + b)}; };
-    if (operation == "min") return [](uint64_t old, uint64_t b, uint64_t) { return on<T>(old, b, [](T x, T y) { return x < y ? x : y; }); };
-    if (operation == "max") return [](uint64_t old, uint64_t b, uint64_t) { return on<T>(old, b, [](T x, T y) { return x > y ? x : y; }); };
-    if (operation == "inc") return [](uint64_t old, uint64_t b, uint64_t) { return on<U>(old, b, [](U x, U y) { return static_cast<U>(x >= y ? 0 : x + 1); }); };
+    if (operation == "min")
+        return [](uint64_t old, uint64_t b, uint64_t) { return on<T>(old, b, [](T x, T y) { return x < y ? x : y; }); };
+    if (operation == "max")
+        return [](uint64_t old, uint64_t b, uint64_t) { return on<T>(old, b, [](T x, T y) { return x > y ? x : y; }); };
+    if (operation == "inc")
+        return [](uint64_t old, uint64_t b, uint64_t) {
+            return on<U>(old, b, [](U x, U y) { return static_cast<U>(x >= y ? 0 : x + 1); });
+        };
     if (operation == "dec")
-        return [](uint64_t old, uint64_t b, uint64_t) { return on<U>(old, b, [](U x, U y) { return static_cast<U>(x == 0 || x > y ? y : x - 1); }); };
+        return [](uint64_t old, uint64_t b, uint64_t) {
+            return on<U>(old, b, [](U x, U y) { return static_cast<U>(x == 0 || x > y ? y : x - 1); });
+        };
     if (operation == "and") return [](uint64_t old, uint64_t b, uint64_t) { return old & b; };
     if (operation == "or") return [](uint64_t old, uint64_t b, uint64_t) { return old | b; };
     if (operation == "xor") return [](uint64_t old, uint64_t b, uint64_t) { return old ^ b; };
@@ -54,8 +61,12 @@ uint64_t add_double(uint64_t old, uint64_t b, uint64_t) { return bits_of(as_doub
 /// Sums, minima and maxima of 16-bit floats: exact in float, then rounded once.
 template <bool kBfloat>
 struct Half {
-    static float wide(uint64_t bits) { return kBfloat ? from_bfloat(static_cast<uint16_t>(bits)) : from_half(static_cast<uint16_t>(bits)); }
-    static uint16_t narrow(double exact) { return kBfloat ? detail::nearest_bfloat(float_to_odd(exact)) : detail::nearest_half(float_to_odd(exact)); }
+    static float wide(uint64_t bits) {
+        return kBfloat ? from_bfloat(static_cast<uint16_t>(bits)) : from_half(static_cast<uint16_t>(bits));
+    }
+    static uint16_t narrow(double exact) {
+        return kBfloat ? detail::nearest_bfloat(float_to_odd(exact)) : detail::nearest_half(float_to_odd(exact));
+    }
     static uint16_t sum(uint64_t a, uint64_t b) { return narrow(sum_to_odd(wide(a), wide(b))); }
     template <bool kMax>
     static uint16_t extreme(uint64_t a, uint64_t b) {
@@ -67,7 +78,9 @@ struct Half {
         return static_cast<uint16_t>((x > y) == kMax ? a : b);
     }
     template <uint16_t (*F)(uint64_t, uint64_t)>
-    static uint64_t one(uint64_t old, uint64_t b, uint64_t) { return F(old & 0xffff, b & 0xffff); }
+    static uint64_t one(uint64_t old, uint64_t b, uint64_t) {
+        return F(old & 0xffff, b & 0xffff);
+    }
     template <uint16_t (*F)(uint64_t, uint64_t)>
     static uint64_t two(uint64_t old, uint64_t b, uint64_t) {
         return F(old & 0xffff, b & 0xffff) | uint64_t{F(old >> 16 & 0xffff, b >> 16 & 0xffff)} << 16;
@@ -82,14 +95,19 @@ struct Half {
 
 Update update_of(std::string_view operation, Type type, Space space) {
     switch (type) {
-        case Type::s32: return integer_update<int32_t>(operation);
+        case Type::s32:
+            return integer_update<int32_t>(operation);
         case Type::b32:
-        case Type::u32: return integer_update<uint32_t>(operation);
-        case Type::s64: return integer_update<int64_t>(operation);
+        case Type::u32:
+            return integer_update<uint32_t>(operation);
+        case Type::s64:
+            return integer_update<int64_t>(operation);
         case Type::b64:
-        case Type::u64: return integer_update<uint64_t>(operation);
+        case Type::u64:
+            return integer_update<uint64_t>(operation);
         case Type::b16:
-        case Type::u16: return integer_update<uint16_t>(operation);
+        case Type::u16:
+            return integer_update<uint16_t>(operation);
         case Type::f32:
             if (operation != "add") throw Unsupported("this operation on f32");
             // Global memory flushes denormals, shared memory does not (seen on an H200).
@@ -97,19 +115,24 @@ Update update_of(std::string_view operation, Type type, Space space) {
         case Type::f64:
             if (operation != "add") throw Unsupported("this operation on f64");
             return add_double;
-        case Type::f16: return Half<false>::update(operation, false);
-        case Type::f16x2: return Half<false>::update(operation, true);
-        case Type::bf16: return Half<true>::update(operation, false);
-        case Type::bf16x2: return Half<true>::update(operation, true);
-        default: throw Unsupported("an atomic of this type");
+        case Type::f16:
+            return Half<false>::update(operation, false);
+        case Type::f16x2:
+            return Half<false>::update(operation, true);
+        case Type::bf16:
+            return Half<true>::update(operation, false);
+        case Type::bf16x2:
+            return Half<true>::update(operation, true);
+        default:
+            throw Unsupported("an atomic of this type");
     }
 }
 
 struct Atomic : Extra {
-    Update update = nullptr;        // in memory, global and shared
+    Update update = nullptr;  // in memory, global and shared
     Update update_shared = nullptr;
-    uint32_t bytes = 4;             // of an element in memory
-    uint32_t lane_bytes = 4;        // of its register
+    uint32_t bytes = 4;                               // of an element in memory
+    uint32_t lane_bytes = 4;                          // of its register
     std::vector<uint32_t> results, operands, others;  // registers, element by element; results empty for red
     Space space = Space::none;
 };
@@ -133,7 +156,8 @@ uint64_t exchange(std::byte* at, Update update, uint64_t b, uint64_t c, uint64_t
     }
 }
 
-void run_in(Warp& warp, const Instruction& in, const Atomic& atomic, Space space, const uint64_t* address, Mask active) {
+void run_in(Warp& warp, const Instruction& in, const Atomic& atomic, Space space, const uint64_t* address,
+            Mask active) {
     Access access;
     if (!reach(warp, in, space, address, active, in.width, Intent::atomic, access)) return;
     note_strong(warp, in, space, address, active, true, true);
@@ -146,11 +170,19 @@ void run_in(Warp& warp, const Instruction& in, const Atomic& atomic, Space space
             const uint64_t c = atomic.others.empty() ? 0 : lane_value(warp, atomic.others[i], lane, atomic.lane_bytes);
             uint64_t old = 0;
             switch (atomic.bytes) {
-                case 2: old = exchange<uint16_t>(at, update, b, c, &warp.block->changes); break;
-                case 4: old = exchange<uint32_t>(at, update, b, c, &warp.block->changes); break;
-                case 8: old = exchange<uint64_t>(at, update, b, c, &warp.block->changes); break;
+                case 2:
+                    old = exchange<uint16_t>(at, update, b, c, &warp.block->changes);
+                    break;
+                case 4:
+                    old = exchange<uint32_t>(at, update, b, c, &warp.block->changes);
+                    break;
+                case 8:
+                    old = exchange<uint64_t>(at, update, b, c, &warp.block->changes);
+                    break;
             }
-            if (!atomic.results.empty()) std::memcpy(warp.registers + atomic.results[i] + size_t{lane} * atomic.lane_bytes, &old, atomic.lane_bytes);
+            if (!atomic.results.empty())
+                std::memcpy(warp.registers + atomic.results[i] + size_t{lane} * atomic.lane_bytes, &old,
+                            atomic.lane_bytes);
         }
     }
 }
@@ -160,7 +192,8 @@ void run(Warp& warp, const Instruction& in, Mask active) {
     alignas(64) uint64_t address[kLanes];
     addresses_of(warp, in, active, address);
     if (atomic.space != Space::none) return run_in(warp, in, atomic, atomic.space, address, active);
-    by_space(warp, address, active, [&](Space space, const uint64_t* inside, Mask lanes) { run_in(warp, in, atomic, space, inside, lanes); });
+    by_space(warp, address, active,
+             [&](Space space, const uint64_t* inside, Mask lanes) { run_in(warp, in, atomic, space, inside, lanes); });
 }
 
 void decode(Decoder& base, const ptx::Statement& statement, Instruction& in, bool has_result) {
@@ -186,7 +219,8 @@ void decode(Decoder& base, const ptx::Statement& statement, Instruction& in, boo
         const std::vector<ptx::Operand> one{operand};
         const auto& elements = operand.kind == Kind::vector ? operand.elements : one;
         if (elements.size() != count) throw Unsupported("a vector of another size");
-        for (const auto& element : elements) list.push_back(destination ? decoder.destination(element, type) : decoder.source(element, type));
+        for (const auto& element : elements)
+            list.push_back(destination ? decoder.destination(element, type) : decoder.source(element, type));
     };
     if (has_result) registers(statement.operands[at++], atomic->results, true);
     resolve_address(decoder, statement.operands[at++], in);
@@ -203,8 +237,12 @@ void decode(Decoder& base, const ptx::Statement& statement, Instruction& in, boo
     in.extra = decoder.keep(std::move(atomic));
 }
 
-void decode_atom(Decoder& decoder, const ptx::Statement& statement, Instruction& in) { decode(decoder, statement, in, true); }
-void decode_red(Decoder& decoder, const ptx::Statement& statement, Instruction& in) { decode(decoder, statement, in, false); }
+void decode_atom(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
+    decode(decoder, statement, in, true);
+}
+void decode_red(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
+    decode(decoder, statement, in, false);
+}
 
 constexpr OpRow kRows[] = {{"atom", decode_atom}, {"red", decode_red}};
 

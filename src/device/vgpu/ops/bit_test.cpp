@@ -12,7 +12,8 @@ TEST(Bit, Logic) {
         {"cnot.b32 d, a;", 0, 0, 0, 1},
         {"cnot.b32 d, a;", 7, 0, 0, 0},
     });
-    check<uint16_t, uint16_t, uint16_t, uint16_t>({{"not.b16 d, a;", 0xff00, 0, 0, 0x00ff}, {"and.b16 d, a, b;", 0xff00, 0x0ff0, 0, 0x0f00}});
+    check<uint16_t, uint16_t, uint16_t, uint16_t>(
+        {{"not.b16 d, a;", 0xff00, 0, 0, 0x00ff}, {"and.b16 d, a, b;", 0xff00, 0x0ff0, 0, 0x0f00}});
     check<uint64_t, uint64_t, uint64_t, uint64_t>({{"xor.b64 d, a, b;", 1, 0x8000000000000000, 0, 0x8000000000000001}});
     OpsMachine m(".reg .pred p, q, r;");
     m.set_mask("p", 0xff00ff00);
@@ -27,7 +28,8 @@ TEST(Bit, Logic) {
 TEST(Bit, EveryTableOfLop3) {
     for (uint32_t table = 0; table < 256; ++table) {
         OpsMachine m = machine_of(32, 32, 32, 32);
-        const auto d = m.result_of<uint32_t>("lop3.b32 d, a, b, c, " + std::to_string(table) + ";", 0xf0f0f0f0u, 0xccccccccu, 0xaaaaaaaau);
+        const auto d = m.result_of<uint32_t>("lop3.b32 d, a, b, c, " + std::to_string(table) + ";", 0xf0f0f0f0u,
+                                             0xccccccccu, 0xaaaaaaaau);
         EXPECT_EQ(d, table * 0x01010101u);
     }
     OpsMachine m = machine_of(32, 32, 32, 32);

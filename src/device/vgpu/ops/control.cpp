@@ -16,7 +16,9 @@ namespace {
 
 using Kind = ptx::Operand::Kind;
 
-void branch(Warp& warp, const Instruction& in, Mask active) { warp.branch(static_cast<uint32_t>(in.immediate), active); }
+void branch(Warp& warp, const Instruction& in, Mask active) {
+    warp.branch(static_cast<uint32_t>(in.immediate), active);
+}
 
 void decode_bra(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
     Modifiers modifiers(statement);
@@ -52,7 +54,9 @@ void branch_indexed(Warp& warp, const Instruction& in, Mask active) {
     const Mask same = same_as_first(index, active);
     const uint32_t chosen = index[first_lane(active)];
     if (chosen >= targets.pcs.size()) {
-        warp.fault(in, same, {.check = Check::illegal_instruction, .message = fmt::format("a branch to entry {} of a table of {}", chosen, targets.pcs.size())});
+        warp.fault(in, same,
+                   {.check = Check::illegal_instruction,
+                    .message = fmt::format("a branch to entry {} of a table of {}", chosen, targets.pcs.size())});
         return;
     }
     run_again(warp, in, active & ~same);
@@ -81,11 +85,13 @@ struct CallSite : Extra {
     std::vector<ParamSlot> arguments, results;
 };
 
-void copy_slots(const std::byte* from, const ParamSlot& source, std::byte* to, const ParamSlot& destination, Mask lanes) {
+void copy_slots(const std::byte* from, const ParamSlot& source, std::byte* to, const ParamSlot& destination,
+                Mask lanes) {
     const uint32_t bytes = std::min(source.bytes, destination.bytes);
     for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
         const uint32_t lane = first_lane(rest);
-        std::memcpy(to + destination.offset + lane * destination.stride, from + source.offset + lane * source.stride, bytes);
+        std::memcpy(to + destination.offset + lane * destination.stride, from + source.offset + lane * source.stride,
+                    bytes);
     }
 }
 
@@ -107,7 +113,10 @@ void call_indirect(Warp& warp, const Instruction& in, Mask active) {
     const Mask same = same_as_first(address, active);
     const FunctionCode* callee = warp.block->program().function_at(address[first_lane(active)]);
     if (callee == nullptr) {
-        warp.fault(in, same, {.check = Check::illegal_instruction, .message = fmt::format("a call of address {:#x}, where no function begins", address[first_lane(active)])});
+        warp.fault(
+            in, same,
+            {.check = Check::illegal_instruction,
+             .message = fmt::format("a call of address {:#x}, where no function begins", address[first_lane(active)])});
         return;
     }
     run_again(warp, in, active & ~same);
@@ -119,22 +128,25 @@ void call_builtin(Warp& warp, const Instruction& in, Mask active) {
     const auto argument = [&](size_t i, uint32_t lane) {
         uint64_t value = 0;
         if (i < site.arguments.size())
-            std::memcpy(&value, warp.registers + site.arguments[i].offset + lane * site.arguments[i].stride, std::min(8u, site.arguments[i].bytes));
+            std::memcpy(&value, warp.registers + site.arguments[i].offset + lane * site.arguments[i].stride,
+                        std::min(8u, site.arguments[i].bytes));
         return value;
     };
     if (site.builtin == CallSite::Builtin::assert_fail) {
         const uint32_t lane = first_lane(active);
-        warp.fault(in, active,
-                   {.check = Check::illegal_instruction,
-                    .message = fmt::format("assertion failed: {} ({}:{})", text_at(warp, lane, argument(0, lane)), text_at(warp, lane, argument(1, lane)),
-                                           static_cast<uint32_t>(argument(2, lane)))});
+        warp.fault(
+            in, active,
+            {.check = Check::illegal_instruction,
+             .message = fmt::format("assertion failed: {} ({}:{})", text_at(warp, lane, argument(0, lane)),
+                                    text_at(warp, lane, argument(1, lane)), static_cast<uint32_t>(argument(2, lane)))});
         return;
     }
     std::string printed;
     for (Mask rest = active; rest != 0; rest &= rest - 1) {
         const uint32_t lane = first_lane(rest);
         const auto written = static_cast<uint32_t>(print(warp, lane, argument(0, lane), argument(1, lane), &printed));
-        if (!site.results.empty()) std::memcpy(warp.registers + site.results[0].offset + lane * site.results[0].stride, &written, 4);
+        if (!site.results.empty())
+            std::memcpy(warp.registers + site.results[0].offset + lane * site.results[0].stride, &written, 4);
     }
     warp.block->worker->printed.emplace_back(warp.block->linear, std::move(printed));
 }
@@ -151,7 +163,8 @@ void decode_call(Decoder& decoder, const ptx::Statement& statement, Instruction&
     if (at >= operands.size() || operands[at].kind != Kind::name) throw Unsupported("this form of call");
     const auto& target = operands[at++];
     const ptx::Function* known = decoder.module().find(target.text);
-    const auto slots = [&](const ptx::Operand& list, std::vector<ParamSlot>& into, const std::vector<ptx::Variable>* types) {
+    const auto slots = [&](const ptx::Operand& list, std::vector<ParamSlot>& into,
+                           const std::vector<ptx::Variable>* types) {
         for (size_t i = 0; i < list.elements.size(); ++i) {
             const ptx::Operand& element = list.elements[i];
             if (const ParamSlot* slot = own.parameter(element.text)) {
@@ -166,7 +179,8 @@ void decode_call(Decoder& decoder, const ptx::Statement& statement, Instruction&
         }
     };
     if (results != nullptr) slots(*results, site->results, nullptr);
-    if (at < operands.size() && operands[at].kind == Kind::vector) slots(operands[at], site->arguments, known ? &known->parameters : nullptr);
+    if (at < operands.size() && operands[at].kind == Kind::vector)
+        slots(operands[at], site->arguments, known ? &known->parameters : nullptr);
     in.mix = Mix::branch;
     if (own.is_register(target.text)) {
         in.a = decoder.source(target, ptx::Type::u64);
@@ -189,7 +203,8 @@ void leave(Warp& warp, const Instruction&, Mask active) {
     if (frame->caller != nullptr) {
         const auto& site = static_cast<const CallSite&>(*warp.block->program().code[frame->return_pc - 1].extra);
         for (size_t i = 0; i < std::min(site.results.size(), frame->function->returns.size()); ++i)
-            copy_slots(frame->registers, frame->function->returns[i], frame->caller->registers, site.results[i], active);
+            copy_slots(frame->registers, frame->function->returns[i], frame->caller->registers, site.results[i],
+                       active);
     }
     warp.ret(active);
 }
@@ -228,7 +243,8 @@ void decode_nothing(Decoder&, const ptx::Statement&, Instruction& in) {
     in.run = nothing;
 }
 
-// Barriers. in.a: number, in.b: threads where in.mode says so, in.c: predicate; in.width is the reduction (Block::release).
+// Barriers. in.a: number, in.b: threads where in.mode says so, in.c: predicate; in.width is the reduction
+// (Block::release).
 
 constexpr uint8_t kHasCount = 1, kArrives = 2, kNegated = 4;
 
@@ -236,7 +252,9 @@ void barrier(Warp& warp, const Instruction& in, Mask active) {
     const uint32_t first = first_lane(active), number = warp.lanes<uint32_t>(in.a)[first];
     const uint32_t count = (in.mode & kHasCount) != 0 ? warp.lanes<uint32_t>(in.b)[first] : 0;
     if (number > 15 || count > 1024) {
-        warp.fault(in, active, {.check = Check::illegal_instruction, .message = fmt::format("barrier {} with {} threads does not exist", number, count)});
+        warp.fault(in, active,
+                   {.check = Check::illegal_instruction,
+                    .message = fmt::format("barrier {} with {} threads does not exist", number, count)});
         return;
     }
     Mask votes = 0;
@@ -255,10 +273,14 @@ void decode_barrier(Decoder& decoder, const ptx::Statement& statement, Instructi
     const auto& operands = statement.operands;
     size_t at = 0;
     if (modifiers.take("red")) {
-        if (modifiers.take("popc")) in.width = 1, modifiers.take("u32");
-        else if (modifiers.take("and")) in.width = 2, modifiers.take("pred");
-        else if (modifiers.take("or")) in.width = 3, modifiers.take("pred");
-        else throw Unsupported("this reduction");
+        if (modifiers.take("popc"))
+            in.width = 1, modifiers.take("u32");
+        else if (modifiers.take("and"))
+            in.width = 2, modifiers.take("pred");
+        else if (modifiers.take("or"))
+            in.width = 3, modifiers.take("pred");
+        else
+            throw Unsupported("this reduction");
         modifiers.finish({3, 4});
         in.d = decoder.destination(operands[at++], in.width == 1 ? ptx::Type::u32 : ptx::Type::pred);
         in.c = decoder.source(operands.back(), ptx::Type::pred);
@@ -281,9 +303,18 @@ void decode_barrier(Decoder& decoder, const ptx::Statement& statement, Instructi
 }
 
 constexpr OpRow kRows[] = {
-    {"bra", decode_bra},           {"brx", decode_brx},         {"call", decode_call},      {"ret", decode_ret},
-    {"exit", decode_exit},         {"trap", decode_trap},       {"bar", decode_barrier},    {"barrier", decode_barrier},
-    {"nanosleep", decode_nothing}, {"pmevent", decode_nothing}, {"griddepcontrol", decode_nothing}, {"setmaxnreg", decode_nothing},
+    {"bra", decode_bra},
+    {"brx", decode_brx},
+    {"call", decode_call},
+    {"ret", decode_ret},
+    {"exit", decode_exit},
+    {"trap", decode_trap},
+    {"bar", decode_barrier},
+    {"barrier", decode_barrier},
+    {"nanosleep", decode_nothing},
+    {"pmevent", decode_nothing},
+    {"griddepcontrol", decode_nothing},
+    {"setmaxnreg", decode_nothing},
     {"brkpt", decode_nothing},
 };
 

@@ -1,7 +1,8 @@
-// Conversion (PTX ISA 9.0, sections 9.7.9.21 and 22): cvt between integers, floats and packed narrow formats, cvt.pack.
+// Conversion of one number (PTX ISA 9.0, section 9.7.9.21): cvt between integers and floats. Packed forms:
+// convert_packed.h.
 //
-// Common conversions have loops of their own that vectorise. All others go lane by lane through one exact intermediate value: an
-// integer of 64 bits with its sign, or a double, which holds every float format.
+// Common conversions have loops of their own that vectorise. All others go lane by lane through one exact intermediate
+// value: an integer of 64 bits with its sign, or a double, which holds every float format.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <optional>
 
 #include "device/vgpu/decode.h"
+#include "device/vgpu/ops/convert_packed.h"
 #include "device/vgpu/ops/formats.h"
 #include "device/vgpu/ops/lanes.h"
 #include "device/vgpu/ops/modifiers.h"
@@ -38,7 +40,7 @@ struct Conversion : Extra {
     uint32_t from_bytes = 0, to_bytes = 0;
 };
 
-// ── The exact way ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── The exact way ──
 
 uint64_t extended(uint64_t bits, Type type) {
     const uint32_t shift = 64 - 8 * ptx::size_bytes(type);
@@ -48,33 +50,45 @@ uint64_t extended(uint64_t bits, Type type) {
 
 double integral_value(double x, Integral how) {
     switch (how) {
-        case Integral::nearest: return std::nearbyint(x);
-        case Integral::zero: return std::trunc(x);
-        case Integral::minus: return std::floor(x);
-        case Integral::plus: return std::ceil(x);
-        default: return x;
+        case Integral::nearest:
+            return std::nearbyint(x);
+        case Integral::zero:
+            return std::trunc(x);
+        case Integral::minus:
+            return std::floor(x);
+        case Integral::plus:
+            return std::ceil(x);
+        default:
+            return x;
     }
 }
 
 template <typename F>
 auto for_rounding(Rounding rounding, F f) {
     switch (rounding) {
-        case Rounding::nearest: return f.template operator()<Rounding::nearest>();
-        case Rounding::zero: return f.template operator()<Rounding::zero>();
-        case Rounding::minus: return f.template operator()<Rounding::minus>();
-        default: return f.template operator()<Rounding::plus>();
+        case Rounding::nearest:
+            return f.template operator()<Rounding::nearest>();
+        case Rounding::zero:
+            return f.template operator()<Rounding::zero>();
+        case Rounding::minus:
+            return f.template operator()<Rounding::minus>();
+        default:
+            return f.template operator()<Rounding::plus>();
     }
 }
 
 double float_value(uint64_t bits, const Conversion& how) {
     switch (how.from) {
-        case Type::f16: return from_half(static_cast<uint16_t>(bits));
-        case Type::bf16: return from_bfloat(static_cast<uint16_t>(bits));
+        case Type::f16:
+            return from_half(static_cast<uint16_t>(bits));
+        case Type::bf16:
+            return from_bfloat(static_cast<uint16_t>(bits));
         case Type::f32: {
             const float x = as_float(static_cast<uint32_t>(bits));
             return how.ftz ? flushed(x) : x;
         }
-        default: return as_double(bits);
+        default:
+            return as_double(bits);
     }
 }
 
@@ -98,14 +112,16 @@ uint64_t float_bits(double x, const Conversion& how) {
             const float y = for_rounding(how.rounding, [&]<Rounding r>() { return narrowed<r>(x); });
             return bits_of(canonical(how.ftz ? flushed(y) : y));
         }
-        default: return bits_of(x);
+        default:
+            return bits_of(x);
     }
 }
 
 /// From f64 a NaN keeps its sign and the upper digits of its payload, quiet.
 float narrow_nan(double x) {
     const uint64_t bits = bits_of(x);
-    return as_float(static_cast<uint32_t>(bits >> 32 & 0x80000000u) | 0x7fc00000u | static_cast<uint32_t>(bits >> 29 & 0x003fffffu));
+    return as_float(static_cast<uint32_t>(bits >> 32 & 0x80000000u) | 0x7fc00000u |
+                    static_cast<uint32_t>(bits >> 29 & 0x003fffffu));
 }
 
 /// NaN to NaN, for a conversion that neither saturates nor makes an integer.
@@ -115,10 +131,14 @@ uint64_t nan_bits(double x, const Conversion& how) {
         return how.ftz ? bits_of(static_cast<double>(as_float(kNan))) : bits_of(x);
     }
     switch (how.to) {
-        case Type::f64: return bits_of(x) | 0x0008000000000000;
-        case Type::f32: return bits_of(narrow_nan(x));
-        case Type::f16: return (bits_of(narrow_nan(x)) >> 16 & 0x8000) | 0x7e00 | (bits_of(x) >> 42 & 0x1ff);
-        default: return kHalfNan;
+        case Type::f64:
+            return bits_of(x) | 0x0008000000000000;
+        case Type::f32:
+            return bits_of(narrow_nan(x));
+        case Type::f16:
+            return (bits_of(narrow_nan(x)) >> 16 & 0x8000) | 0x7e00 | (bits_of(x) >> 42 & 0x1ff);
+        default:
+            return kHalfNan;
     }
 }
 
@@ -147,9 +167,12 @@ double double_from_integer(uint64_t bits, const Conversion& how) {
         const uint64_t unit = uint64_t{1} << excess, rest = magnitude & (unit - 1);
         const bool odd = (magnitude & unit) != 0;
         bool up = false;
-        if (how.to != Type::f64) up = rest != 0 && !odd;
-        else if (how.rounding == Rounding::nearest) up = rest > unit / 2 || (rest == unit / 2 && odd);
-        else if (how.rounding != Rounding::zero) up = rest != 0 && negative == (how.rounding == Rounding::minus);
+        if (how.to != Type::f64)
+            up = rest != 0 && !odd;
+        else if (how.rounding == Rounding::nearest)
+            up = rest > unit / 2 || (rest == unit / 2 && odd);
+        else if (how.rounding != Rounding::zero)
+            up = rest != 0 && negative == (how.rounding == Rounding::minus);
         const double truncated = static_cast<double>(magnitude >> excess) + (up ? 1.0 : 0.0);
         const double value = std::ldexp(truncated, excess);
         return negative ? -value : value;
@@ -194,14 +217,18 @@ void convert_any(Warp& warp, const Instruction& in, Mask active) {
     }
 }
 
-// ── The quick ways ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── The quick ways ──
 
 template <Integral how>
 float integral_of(float x) {
-    if constexpr (how == Integral::nearest) return __builtin_rintf(x);
-    else if constexpr (how == Integral::zero) return __builtin_truncf(x);
-    else if constexpr (how == Integral::minus) return __builtin_floorf(x);
-    else return __builtin_ceilf(x);
+    if constexpr (how == Integral::nearest)
+        return __builtin_rintf(x);
+    else if constexpr (how == Integral::zero)
+        return __builtin_truncf(x);
+    else if constexpr (how == Integral::minus)
+        return __builtin_floorf(x);
+    else
+        return __builtin_ceilf(x);
 }
 
 /// The result is clamped to the type's range, NaN is 0.
@@ -210,7 +237,8 @@ int32_t signed_word(float x) {
     const float y = integral_of<how>(x);
     const bool fits = y >= -0x1p31f && y < 0x1p31f;
     const auto value = static_cast<int32_t>(fits ? y : 0.0f);
-    const int32_t limit = y < 0 ? std::numeric_limits<int32_t>::min() : (y > 0 ? std::numeric_limits<int32_t>::max() : 0);
+    const int32_t limit =
+        y < 0 ? std::numeric_limits<int32_t>::min() : (y > 0 ? std::numeric_limits<int32_t>::max() : 0);
     return fits ? value : limit;
 }
 template <Integral how>
@@ -228,23 +256,34 @@ constexpr Handler truncating = lanes<[](S a) { return static_cast<D>(static_cast
 template <typename S, typename N>
 Handler integer_handler(uint32_t to_bytes) {
     switch (to_bytes) {
-        case 2: return truncating<S, N, uint16_t>;
-        case 4: return truncating<S, N, uint32_t>;
-        case 8: return truncating<S, N, uint64_t>;
-        default: return nullptr;
+        case 2:
+            return truncating<S, N, uint16_t>;
+        case 4:
+            return truncating<S, N, uint32_t>;
+        case 8:
+            return truncating<S, N, uint64_t>;
+        default:
+            return nullptr;
     }
 }
 
 template <typename S>
 Handler integer_handler(Type narrow, uint32_t to_bytes) {
     switch (narrow) {
-        case Type::s8: return integer_handler<S, int8_t>(to_bytes);
-        case Type::u8: return integer_handler<S, uint8_t>(to_bytes);
-        case Type::s16: return integer_handler<S, int16_t>(to_bytes);
-        case Type::u16: return integer_handler<S, uint16_t>(to_bytes);
-        case Type::s32: return integer_handler<S, int32_t>(to_bytes);
-        case Type::u32: return integer_handler<S, uint32_t>(to_bytes);
-        default: return integer_handler<S, uint64_t>(to_bytes);
+        case Type::s8:
+            return integer_handler<S, int8_t>(to_bytes);
+        case Type::u8:
+            return integer_handler<S, uint8_t>(to_bytes);
+        case Type::s16:
+            return integer_handler<S, int16_t>(to_bytes);
+        case Type::u16:
+            return integer_handler<S, uint16_t>(to_bytes);
+        case Type::s32:
+            return integer_handler<S, int32_t>(to_bytes);
+        case Type::u32:
+            return integer_handler<S, uint32_t>(to_bytes);
+        default:
+            return integer_handler<S, uint64_t>(to_bytes);
     }
 }
 
@@ -255,19 +294,26 @@ Handler quick_integer(const Conversion& how) {
     if (how.sat || (!narrows && how.to_bytes > ptx::size_bytes(how.to))) return nullptr;
     const Type narrow = narrows ? how.to : how.from;
     switch (how.from_bytes) {
-        case 2: return integer_handler<uint16_t>(narrow, how.to_bytes);
-        case 4: return integer_handler<uint32_t>(narrow, how.to_bytes);
-        default: return integer_handler<uint64_t>(narrow, how.to_bytes);
+        case 2:
+            return integer_handler<uint16_t>(narrow, how.to_bytes);
+        case 4:
+            return integer_handler<uint32_t>(narrow, how.to_bytes);
+        default:
+            return integer_handler<uint64_t>(narrow, how.to_bytes);
     }
 }
 
 Handler quick_word(Type to, Integral how) {
     const bool with_sign = to == Type::s32;
     switch (how) {
-        case Integral::nearest: return with_sign ? lanes<signed_word<Integral::nearest>> : lanes<unsigned_word<Integral::nearest>>;
-        case Integral::zero: return with_sign ? lanes<signed_word<Integral::zero>> : lanes<unsigned_word<Integral::zero>>;
-        case Integral::minus: return with_sign ? lanes<signed_word<Integral::minus>> : lanes<unsigned_word<Integral::minus>>;
-        default: return with_sign ? lanes<signed_word<Integral::plus>> : lanes<unsigned_word<Integral::plus>>;
+        case Integral::nearest:
+            return with_sign ? lanes<signed_word<Integral::nearest>> : lanes<unsigned_word<Integral::nearest>>;
+        case Integral::zero:
+            return with_sign ? lanes<signed_word<Integral::zero>> : lanes<unsigned_word<Integral::zero>>;
+        case Integral::minus:
+            return with_sign ? lanes<signed_word<Integral::minus>> : lanes<unsigned_word<Integral::minus>>;
+        default:
+            return with_sign ? lanes<signed_word<Integral::plus>> : lanes<unsigned_word<Integral::plus>>;
     }
 }
 
@@ -287,240 +333,29 @@ Handler quick_float(const Conversion& how) {
     }
     if (how.to != Type::f32 || !nearest) return nullptr;
     switch (how.from) {
-        case Type::f16: return lanes<[](uint16_t a) { return canonical(from_half(a)); }>;
-        case Type::bf16: return lanes<[](uint16_t a) { return static_cast<uint32_t>(a) << 16; }>;
-        case Type::f64: return lanes<[](double a) { return is_nan(a) ? narrow_nan(a) : static_cast<float>(a); }>;
-        case Type::s32: return lanes<[](int32_t a) { return static_cast<float>(a); }>;
-        case Type::u32: return lanes<[](uint32_t a) { return static_cast<float>(as_double(0x4330000000000000 | a) - 0x1p52); }>;
-        default: return nullptr;
+        case Type::f16:
+            return lanes<[](uint16_t a) { return canonical(from_half(a)); }>;
+        case Type::bf16:
+            return lanes<[](uint16_t a) { return static_cast<uint32_t>(a) << 16; }>;
+        case Type::f64:
+            return lanes<[](double a) { return is_nan(a) ? narrow_nan(a) : static_cast<float>(a); }>;
+        case Type::s32:
+            return lanes<[](int32_t a) { return static_cast<float>(a); }>;
+        case Type::u32:
+            return lanes<[](uint32_t a) { return static_cast<float>(as_double(0x4330000000000000 | a) - 0x1p52); }>;
+        default:
+            return nullptr;
     }
 }
 
 Handler quick(const Conversion& how) {
     if (is_integer(how.from) && is_integer(how.to)) return quick_integer(how);
-    const bool natural = how.from_bytes == std::max(2u, ptx::size_bytes(how.from)) && how.to_bytes == std::max(2u, ptx::size_bytes(how.to));
+    const bool natural = how.from_bytes == std::max(2u, ptx::size_bytes(how.from)) &&
+                         how.to_bytes == std::max(2u, ptx::size_bytes(how.to));
     return natural ? quick_float(how) : nullptr;
 }
 
-// ── Packed formats ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/// Two f32 to one register: a above, b below.
-template <auto F>
-constexpr Handler packing_halves = lanes<[](float a, float b) { return static_cast<uint32_t>(F(a)) << 16 | F(b); }>;
-
-template <float (*prepare)(float), bool bfloat, Rounding rounding>
-uint16_t prepared_half(float x) {
-    if constexpr (bfloat) return to_bfloat<rounding>(prepare(x));
-    else return to_half<rounding>(prepare(x));
-}
-
-float as_it_is(float x) { return x; }
-float without_negatives(float x) { return x <= 0.0f ? 0.0f : x; }
-float half_range(float x) { return x > 65504.0f ? 65504.0f : (x < -65504.0f ? -65504.0f : x); }
-float bfloat_range(float x) { return x > 0x1.fep127f ? 0x1.fep127f : (x < -0x1.fep127f ? -0x1.fep127f : x); }
-template <float (*range)(float)>
-float positive_range(float x) {
-    return range(without_negatives(x));
-}
-
-template <bool bfloat, float (*range)(float), Rounding rounding>
-Handler pair_handler(bool relu, bool satfinite) {
-    if (relu && satfinite) return packing_halves<prepared_half<positive_range<range>, bfloat, rounding>>;
-    if (relu) return packing_halves<prepared_half<without_negatives, bfloat, rounding>>;
-    if (satfinite) return packing_halves<prepared_half<range, bfloat, rounding>>;
-    return packing_halves<prepared_half<as_it_is, bfloat, rounding>>;
-}
-
-void decode_pair_of_halves(Decoder& decoder, const Statement& statement, Instruction& in, Modifiers& modifiers, bool bfloat) {
-    const Rounding rounding = take_rounding(modifiers);
-    const bool relu = modifiers.take("relu"), satfinite = modifiers.take("satfinite");
-    modifiers.finish({3});
-    if (rounding != Rounding::nearest && rounding != Rounding::zero) unsupported(statement);
-    const bool nearest = rounding == Rounding::nearest;
-    if (bfloat) {
-        in.run = nearest ? pair_handler<true, bfloat_range, Rounding::nearest>(relu, satfinite) : pair_handler<true, bfloat_range, Rounding::zero>(relu, satfinite);
-    } else {
-        in.run = nearest ? pair_handler<false, half_range, Rounding::nearest>(relu, satfinite) : pair_handler<false, half_range, Rounding::zero>(relu, satfinite);
-    }
-    set_operands(decoder, statement, in, Type::b32, {Type::f32, Type::f32});
-}
-
-/// Encoders of a code a number; two codes fill 8 (e2m1) or 16 bits.
-using Encoder = uint32_t (*)(float);
-using DecoderOfCode = float (*)(uint32_t);
-
-/// ue8m0: the exponent of a power of two, rounded up or towards zero; NaN is 0xff, no sign.
-template <Rounding rounding>
-uint32_t to_exponent(float x) {
-    const uint32_t magnitude = bits_of(x) & 0x7fffffff;
-    if (magnitude > 0x7f800000u) return 0xff;
-    const uint32_t up = rounding == Rounding::plus && (magnitude & 0x7fffff) != 0 ? 1 : 0;
-    return std::min(0xfeu, (magnitude >> 23) + up);
-}
-float from_exponent(uint32_t code) { return code == 0xff ? as_float(kNan) : code == 0 ? 0x1p-127f : as_float(code << 23); }
-
-struct SmallType {
-    std::string_view name;
-    Encoder encode;
-    DecoderOfCode decode;
-    uint32_t bits;  // of a code in the register
-};
-constexpr SmallType kSmallTypes[] = {
-    {"e4m3x2", to_small<kE4m3>, from_small<kE4m3>, 8}, {"e5m2x2", to_small<kE5m2>, from_small<kE5m2>, 8},
-    {"e2m1x2", to_small<kE2m1>, from_small<kE2m1>, 4}, {"e2m3x2", to_small<kE2m3>, from_small<kE2m3>, 8},
-    {"e3m2x2", to_small<kE3m2>, from_small<kE3m2>, 8}};
-
-struct SmallConversion : Extra {
-    Encoder encode = nullptr;
-    DecoderOfCode decode = nullptr;
-    uint32_t bits = 8;
-    bool relu = false, bfloat = false;
-    uint32_t lane_bytes = 2;  // of the register that holds the codes
-};
-
-uint32_t encoded(const SmallConversion& how, float x) {
-    return how.encode(how.relu ? without_negatives(x) : x) & ((1u << how.bits) - 1);
-}
-
-void store_codes(Warp& warp, const Instruction& in, uint32_t lane, uint32_t bytes, uint32_t codes) {
-    std::memcpy(warp.registers + in.d + size_t{lane} * bytes, &codes, bytes);
-}
-
-/// From two f32, a above.
-void encode_singles(Warp& warp, const Instruction& in, Mask active) {
-    const auto& how = *static_cast<const SmallConversion*>(in.extra);
-    const auto* a = warp.lanes<float>(in.a);
-    const auto* b = warp.lanes<float>(in.b);
-    for (Mask rest = active; rest != 0; rest &= rest - 1) {
-        const auto i = static_cast<uint32_t>(std::countr_zero(rest));
-        store_codes(warp, in, i, how.lane_bytes, encoded(how, a[i]) << how.bits | encoded(how, b[i]));
-    }
-}
-
-/// From a pair of f16 or bf16.
-void encode_halves(Warp& warp, const Instruction& in, Mask active) {
-    const auto& how = *static_cast<const SmallConversion*>(in.extra);
-    const auto* a = warp.lanes<uint32_t>(in.a);
-    const auto widen = [&](uint32_t half) {
-        const auto bits = static_cast<uint16_t>(half);
-        return how.bfloat ? from_bfloat(bits) : from_half(bits);
-    };
-    for (Mask rest = active; rest != 0; rest &= rest - 1) {
-        const auto i = static_cast<uint32_t>(std::countr_zero(rest));
-        store_codes(warp, in, i, how.lane_bytes, encoded(how, widen(a[i] >> 16)) << how.bits | encoded(how, widen(a[i])));
-    }
-}
-
-void decode_codes(Warp& warp, const Instruction& in, Mask active) {
-    const auto& how = *static_cast<const SmallConversion*>(in.extra);
-    auto* d = warp.lanes<uint32_t>(in.d);
-    const auto number = [&](uint32_t code) -> uint32_t {
-        const float x = how.decode(code & ((1u << how.bits) - 1));
-        const float y = how.relu ? without_negatives(x) : x;
-        return how.bfloat ? to_bfloat(y) : to_half(y);
-    };
-    for (Mask rest = active; rest != 0; rest &= rest - 1) {
-        const auto i = static_cast<uint32_t>(std::countr_zero(rest));
-        uint32_t codes = 0;
-        std::memcpy(&codes, warp.registers + in.a + size_t{i} * how.lane_bytes, how.lane_bytes);
-        d[i] = number(codes >> how.bits) << 16 | number(codes);
-    }
-}
-
-/// Where the codes' register is: 16 bits, or 8 (in 16-bit lanes) for e2m1.
-Decoder::Register codes_register(Decoder& decoder, const Operand& operand) {
-    Decoder::Register found = decoder.register_of(operand);
-    const uint32_t bytes = ptx::size_bytes(found.type);
-    if (bytes != 1 && bytes != 2) throw Unsupported("a register of this width for packed codes");
-    return found;
-}
-
-void decode_small(Decoder& decoder, const Statement& statement, Instruction& in, Modifiers& modifiers, SmallConversion how, bool encodes) {
-    const bool is_exponent = how.bits == 8 && how.decode == from_exponent;
-    if (!is_exponent) modifiers.take("rn");
-    modifiers.take("satfinite");
-    how.relu = modifiers.take("relu");
-    const bool from_singles = encodes && modifiers.take("f32");
-    if (!from_singles && !modifiers.take("f16x2")) {
-        if (!modifiers.take("bf16x2")) unsupported(statement);
-        how.bfloat = true;
-    }
-    modifiers.finish({from_singles ? size_t{3} : size_t{2}});
-    if (encodes) {
-        in.run = from_singles ? encode_singles : encode_halves;
-        in.a = decoder.source(statement.operands[1], Type::b32);
-        if (from_singles) in.b = decoder.source(statement.operands[2], Type::b32);
-        in.d = codes_register(decoder, statement.operands[0]).offset;
-    } else {
-        in.run = decode_codes;
-        in.a = codes_register(decoder, statement.operands[1]).offset;
-        in.d = decoder.destination(statement.operands[0], Type::b32);
-    }
-    in.extra = decoder.keep(std::make_unique<SmallConversion>(how));
-}
-
-/// Handles the packed narrow formats; false where the statement names none.
-bool decode_small(Decoder& decoder, const Statement& statement, Instruction& in, Modifiers& modifiers) {
-    const auto encodes = [&](std::string_view name) {
-        // The destination's type stands before the source's.
-        const auto& parts = statement.parts;
-        return parts.size() >= 2 && parts[parts.size() - 2] == name;
-    };
-    SmallConversion how;
-    for (const SmallType& type : kSmallTypes) {
-        const bool encoding = encodes(type.name);
-        if (!modifiers.take(type.name)) continue;
-        how.encode = type.encode;
-        how.decode = type.decode;
-        how.bits = type.bits;
-        decode_small(decoder, statement, in, modifiers, how, encoding);
-        return true;
-    }
-    const bool encoding = encodes("ue8m0x2");
-    if (!modifiers.take("ue8m0x2")) return false;
-    const bool up = modifiers.take("rp");
-    if (!up && !modifiers.take(encoding ? "rz" : "rn")) unsupported(statement);
-    how.encode = up ? to_exponent<Rounding::plus> : to_exponent<Rounding::zero>;
-    how.decode = from_exponent;
-    decode_small(decoder, statement, in, modifiers, how, encoding);
-    return true;
-}
-
-// ── tf32 ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-enum class ToTf32 : uint8_t { nearest_even, nearest_away, zero };
-
-/// f32 with the last 13 digits rounded away.
-template <ToTf32 how, bool relu, bool satfinite>
-uint32_t to_tf32(float x) {
-    if constexpr (relu) x = without_negatives(x);
-    const uint32_t bits = bits_of(x), magnitude = bits & 0x7fffffff;
-    uint32_t rounded = bits;
-    if constexpr (how == ToTf32::nearest_away) rounded = bits + 0x1000;
-    if constexpr (how == ToTf32::nearest_even) rounded = bits + 0xfff + (bits >> 13 & 1);
-    rounded &= 0xffffe000u;
-    if constexpr (satfinite) rounded = (rounded & 0x7fffffff) >= 0x7f800000u ? (bits & 0x80000000u) | 0x7f7fe000u : rounded;
-    return magnitude > 0x7f800000u ? kNan : (magnitude == 0x7f800000u && !satfinite ? bits : rounded);
-}
-
-template <ToTf32 how>
-Handler tf32_handler(bool relu, bool satfinite) {
-    if (relu) return satfinite ? lanes<to_tf32<how, true, true>> : lanes<to_tf32<how, true, false>>;
-    return satfinite ? lanes<to_tf32<how, false, true>> : lanes<to_tf32<how, false, false>>;
-}
-
-void decode_tf32(Decoder& decoder, const Statement& statement, Instruction& in, Modifiers& modifiers) {
-    if (!modifiers.take("f32")) unsupported(statement);
-    const bool relu = modifiers.take("relu"), satfinite = modifiers.take("satfinite");
-    if (modifiers.take("rna")) in.run = tf32_handler<ToTf32::nearest_away>(relu, satfinite);
-    else if (modifiers.take("rz")) in.run = tf32_handler<ToTf32::zero>(relu, satfinite);
-    else if (modifiers.take("rn")) in.run = tf32_handler<ToTf32::nearest_even>(relu, satfinite);
-    else unsupported(statement);
-    modifiers.finish({2});
-    set_operands(decoder, statement, in, Type::b32, {Type::f32});
-}
-
-// ── Decoding ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Decoding ──
 
 Integral take_integral(Modifiers& modifiers) {
     if (modifiers.take("rni")) return Integral::nearest;
@@ -544,7 +379,8 @@ uint32_t source_of(Decoder& decoder, const Operand& operand, Type type, uint32_t
         }
         if (found) {
             bytes = lane_bytes(found->type);
-            if (ptx::size_bytes(found->type) < ptx::size_bytes(type)) throw Unsupported("a register narrower than its type");
+            if (ptx::size_bytes(found->type) < ptx::size_bytes(type))
+                throw Unsupported("a register narrower than its type");
             return found->offset;
         }
     }
@@ -555,7 +391,8 @@ void decode_scalar(Decoder& decoder, const Statement& statement, Instruction& in
     Conversion how;
     how.from = modifiers.type();
     how.to = modifiers.type();
-    if (!(is_integer(how.from) || is_float(how.from)) || !(is_integer(how.to) || is_float(how.to))) unsupported(statement);
+    if (!(is_integer(how.from) || is_float(how.from)) || !(is_integer(how.to) || is_float(how.to)))
+        unsupported(statement);
     how.integral = take_integral(modifiers);
     how.rounding = take_rounding(modifiers);
     how.ftz = modifiers.take("ftz");
@@ -571,7 +408,8 @@ void decode_scalar(Decoder& decoder, const Statement& statement, Instruction& in
         in.d = decoder.destination(d, how.to);
     } else {
         const Decoder::Register found = decoder.register_of(d);
-        if (ptx::size_bytes(found.type) < ptx::size_bytes(how.to)) throw Unsupported("a register narrower than its type");
+        if (ptx::size_bytes(found.type) < ptx::size_bytes(how.to))
+            throw Unsupported("a register narrower than its type");
         how.to_bytes = lane_bytes(found.type);
         in.d = found.offset;
     }
@@ -585,75 +423,11 @@ void decode_convert(Decoder& decoder, const Statement& statement, Instruction& i
     Modifiers modifiers(statement);
     in.mix = Mix::convert;
     if (statement.parts.size() < 3) unsupported(statement);
-    if (decode_small(decoder, statement, in, modifiers)) return;
-    if (modifiers.take("tf32")) return decode_tf32(decoder, statement, in, modifiers);
-    const bool bfloat = modifiers.take("bf16x2");
-    if (bfloat || modifiers.take("f16x2")) {
-        if (!modifiers.take("f32")) unsupported(statement);
-        return decode_pair_of_halves(decoder, statement, in, modifiers, bfloat);
-    }
+    if (decode_packed(decoder, statement, in)) return;
     decode_scalar(decoder, statement, in, modifiers);
 }
 
-// ── cvt.pack ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/// Two saturated s32 above and below, in front of the low bits of c: c moves up by two fields.
-struct Pack : Extra {
-    int64_t least = 0, most = 0;
-    uint32_t bits = 0;
-    bool has_c = false;
-};
-
-void pack(Warp& warp, const Instruction& in, Mask active) {
-    const auto& how = *static_cast<const Pack*>(in.extra);
-    const auto* a = warp.lanes<int32_t>(in.a);
-    const auto* b = warp.lanes<int32_t>(in.b);
-    const auto* c = warp.lanes<uint32_t>(in.c);
-    const uint32_t mask = (1u << how.bits) - 1;
-    const auto field = [&](int32_t x) { return static_cast<uint32_t>(std::clamp<int64_t>(x, how.least, how.most)) & mask; };
-    for_active_lanes(warp.lanes<uint32_t>(in.d), active, [&](uint32_t i) {
-        const uint32_t both = field(a[i]) << how.bits | field(b[i]);
-        return how.has_c ? c[i] << (2 * how.bits) | both : both;
-    });
-}
-
-void decode_pack(Decoder& decoder, const Statement& statement, Instruction& in) {
-    struct Field {
-        std::string_view name;
-        int64_t least, most;
-        uint32_t bits;
-        bool has_c;
-    };
-    constexpr Field kFields[] = {{"s16", -32768, 32767, 16, false}, {"u16", 0, 65535, 16, false}, {"s8", -128, 127, 8, true},
-                                 {"u8", 0, 255, 8, true},           {"s4", -8, 7, 4, true},       {"u4", 0, 15, 4, true},
-                                 {"s2", -2, 1, 2, true},            {"u2", 0, 3, 2, true}};
-    Modifiers modifiers(statement);
-    modifiers.take("pack");
-    if (!modifiers.take("sat") || !modifiers.take("s32")) unsupported(statement);
-    auto how = std::make_unique<Pack>();
-    for (const Field& field : kFields) {
-        if (!modifiers.take(field.name)) continue;
-        how->least = field.least;
-        how->most = field.most;
-        how->bits = field.bits;
-        how->has_c = field.has_c && modifiers.take("b32");
-    }
-    if (how->bits == 0) unsupported(statement);
-    modifiers.finish({how->has_c ? size_t{4} : size_t{3}});
-    in.mix = Mix::convert;
-    in.run = pack;
-    if (how->has_c) set_operands(decoder, statement, in, Type::b32, {Type::s32, Type::s32, Type::b32});
-    else set_operands(decoder, statement, in, Type::b32, {Type::s32, Type::s32});
-    if (!how->has_c) in.c = in.a;
-    in.extra = decoder.keep(std::move(how));
-}
-
-void decode(Decoder& decoder, const Statement& statement, Instruction& in) {
-    if (statement.has("pack")) return decode_pack(decoder, statement, in);
-    decode_convert(decoder, statement, in);
-}
-
-constexpr OpRow kRows[] = {{"cvt", decode}};
+constexpr OpRow kRows[] = {{"cvt", decode_convert}};
 
 }  // namespace
 

@@ -33,12 +33,13 @@ TEST(Convert, IntegersToIntegers) {
         {"cvt.sat.s16.u64 d, a;", 0xffffffffffffffff, 0, 0, 0x7fff},
         {"cvt.sat.s16.s64 d, a;", 0x8000000000000000, 0, 0, 0x8000},
     });
-    check<uint32_t, uint16_t, uint32_t, uint32_t>({{"cvt.s32.s16 d, a;", 0x8000, 0, 0, 0xffff8000}, {"cvt.u32.u16 d, a;", 0x8000, 0, 0, 0x8000}});
+    check<uint32_t, uint16_t, uint32_t, uint32_t>(
+        {{"cvt.s32.s16 d, a;", 0x8000, 0, 0, 0xffff8000}, {"cvt.u32.u16 d, a;", 0x8000, 0, 0, 0x8000}});
 }
 
 TEST(Convert, FloatsToIntegers) {
     check<uint32_t, uint32_t, uint32_t, uint32_t>({
-        {"cvt.rni.s32.f32 d, a;", 0x40200000, 0, 0, 2},           // 2.5
+        {"cvt.rni.s32.f32 d, a;", 0x40200000, 0, 0, 2},  // 2.5
         {"cvt.rzi.s32.f32 d, a;", 0xc0200000, 0, 0, static_cast<uint32_t>(-2)},
         {"cvt.rmi.s32.f32 d, a;", 0xc0200000, 0, 0, static_cast<uint32_t>(-3)},
         {"cvt.rpi.s32.f32 d, a;", 0x40200000, 0, 0, 3},
@@ -143,7 +144,8 @@ TEST(Convert, FloatsToFloats) {
         {"cvt.rz.f32.f64 d, a;", 0x47f0000000000000, 0, 0, 0x7f7fffff},
         {"cvt.rp.f32.f64 d, a;", 0x0000000000000001, 0, 0, 1},
     });
-    check<uint16_t, uint64_t, uint32_t, uint32_t>({{"cvt.rn.f16.f64 d, a;", 0x3ff0020000000001, 0, 0, 0x3c01}});  // just above a tie
+    check<uint16_t, uint64_t, uint32_t, uint32_t>(
+        {{"cvt.rn.f16.f64 d, a;", 0x3ff0020000000001, 0, 0, 0x3c01}});  // just above a tie
     check<uint64_t, uint32_t, uint32_t, uint32_t>({{"cvt.f64.f32 d, a;", 1, 0, 0, 0x36a0000000000000}});
 }
 
@@ -205,7 +207,8 @@ TEST(Convert, PackedCodes) {
 
 TEST(Convert, WhatIsUnknownIsUnsupported) {
     OpsMachine m = machine_of(32, 32, 32, 32);
-    for (const char* statement : {"cvt.s32.f32 d, a;", "cvt.rn.frob.f32.s32 d, a;", "cvt.u64.u32 d, a;", "cvt.rs.f16x2.f32 d, a, b, c;", "cvt.pack.sat.s16.u32 d, a, b;"}) {
+    for (const char* statement : {"cvt.s32.f32 d, a;", "cvt.rn.frob.f32.s32 d, a;", "cvt.u64.u32 d, a;",
+                                  "cvt.rs.f16x2.f32 d, a, b, c;", "cvt.pack.sat.s16.u32 d, a, b;"}) {
         EXPECT_THROW(m.run(statement), Unsupported) << statement;
     }
 }

@@ -8,19 +8,20 @@
 namespace recuda::vgpu {
 namespace {
 
-constexpr uint32_t kInfinity = 0x7f800000, kMinus = 0x80000000, kQuiet = 0x7fc00123, kLargest = 0x7f7fffff, kOne = 0x3f800000;
+constexpr uint32_t kInfinity = 0x7f800000, kMinus = 0x80000000, kQuiet = 0x7fc00123, kLargest = 0x7f7fffff,
+                   kOne = 0x3f800000;
 constexpr uint64_t kDoubleQuiet = 0x7ff8000000000abc;
 
 TEST(Float, NearestArithmetic) {
     check<uint32_t, uint32_t, uint32_t, uint32_t>({
-        {"add.f32 d, a, b;", kOne, 0x33800000, 0, kOne},                  // 1 + 2^-24 ties to even
+        {"add.f32 d, a, b;", kOne, 0x33800000, 0, kOne},  // 1 + 2^-24 ties to even
         {"add.f32 d, a, b;", kOne, 0x33800001, 0, 0x3f800001},
         {"add.rn.f32 d, a, b;", kLargest, kLargest, 0, kInfinity},
         {"add.f32 d, a, b;", kInfinity, kInfinity | kMinus, 0, kNan},
         {"add.f32 d, a, b;", kQuiet, kOne, 0, kNan},
         {"add.f32 d, a, b;", 1, 1, 0, 2},
         {"add.ftz.f32 d, a, b;", 1, kMinus | 1, 0, 0},
-        {"add.ftz.f32 d, a, b;", 0x00800000, 0x80800001, 0, kMinus},      // -2^-149 becomes -0
+        {"add.ftz.f32 d, a, b;", 0x00800000, 0x80800001, 0, kMinus},  // -2^-149 becomes -0
         {"add.sat.f32 d, a, b;", 0xbf800000, 0, 0, 0},
         {"add.sat.f32 d, a, b;", kOne, kOne, 0, kOne},
         {"add.sat.f32 d, a, b;", kQuiet, kOne, 0, 0},
@@ -35,7 +36,7 @@ TEST(Float, NearestArithmetic) {
         {"div.rz.f32 d, a, b;", kOne, 0x40400000, 0, 0x3eaaaaaa},
         {"div.full.f32 d, a, b;", kOne, 0, 0, kInfinity},
         {"div.approx.f32 d, a, b;", 0x40000000, 0x40800000, 0, 0x3f000000},
-        {"div.approx.f32 d, a, b;", kOne, 0xff000000, 0, kMinus},         // the reciprocal of -2^127 is flushed
+        {"div.approx.f32 d, a, b;", kOne, 0xff000000, 0, kMinus},  // the reciprocal of -2^127 is flushed
         {"div.approx.f32 d, a, b;", kInfinity, 0x7f000000, 0, kNan},
         {"rcp.rn.f32 d, a;", 0x40400000, 0, 0, 0x3eaaaaab},
         {"rcp.rp.f32 d, a;", 0xc0400000, 0, 0, 0xbeaaaaaa},
@@ -79,13 +80,18 @@ TEST(Float, DirectedRoundings) {
                     const volatile float x = as_float(a[i]), y = as_float(b[i]), z = as_float(c[i]);
                     const uint32_t wanted = in_mode(mode, [&] { return f(x, y, z); });
                     const uint32_t canonical_bits = is_nan(as_float(wanted)) ? kNan : wanted;
-                    ASSERT_EQ(m.get<uint32_t>("d", i), canonical_bits) << opcode << '.' << name << std::hex << ' ' << a[i] << ' ' << b[i] << ' ' << c[i];
+                    ASSERT_EQ(m.get<uint32_t>("d", i), canonical_bits)
+                        << opcode << '.' << name << std::hex << ' ' << a[i] << ' ' << b[i] << ' ' << c[i];
                 }
             };
-            compare("add", "a, b", [](volatile const float& x, volatile const float& y, volatile const float&) { return x + y; });
-            compare("sub", "a, c", [](volatile const float& x, volatile const float&, volatile const float& z) { return x - z; });
-            compare("mul", "a, b", [](volatile const float& x, volatile const float& y, volatile const float&) { return x * y; });
-            compare("div", "a, b", [](volatile const float& x, volatile const float& y, volatile const float&) { return x / y; });
+            compare("add", "a, b",
+                    [](volatile const float& x, volatile const float& y, volatile const float&) { return x + y; });
+            compare("sub", "a, c",
+                    [](volatile const float& x, volatile const float&, volatile const float& z) { return x - z; });
+            compare("mul", "a, b",
+                    [](volatile const float& x, volatile const float& y, volatile const float&) { return x * y; });
+            compare("div", "a, b",
+                    [](volatile const float& x, volatile const float& y, volatile const float&) { return x / y; });
             compare("fma", "a, b, c", [](float x, float y, float z) { return std::fma(x, y, z); });
             compare("sqrt", "a", [](float x, float, float) { return std::sqrt(x); });
         }
@@ -140,8 +146,9 @@ TEST(Float, ExtremesSignsAndClasses) {
     });
     OpsMachine m(".reg .f32 a; .reg .f64 x; .reg .pred p;");
     m.set<uint32_t>("a", {0, 1, kOne, kInfinity, kQuiet});
-    const std::pair<const char*, Mask> classes[] = {{"finite", 0b00111}, {"infinite", 0b01000},  {"number", 0b01111},
-                                                    {"notanumber", 0b10000}, {"normal", 0b00101}, {"subnormal", 0b00010}};
+    const std::pair<const char*, Mask> classes[] = {{"finite", 0b00111}, {"infinite", 0b01000},
+                                                    {"number", 0b01111}, {"notanumber", 0b10000},
+                                                    {"normal", 0b00101}, {"subnormal", 0b00010}};
     for (const auto& [name, lanes] : classes) {
         m.run(std::string("testp.") + name + ".f32 p, a;", 0x1f);
         EXPECT_EQ(m.mask("p"), lanes) << name;
@@ -189,7 +196,8 @@ TEST(Float, ApproximateFunctions) {
             m.run(std::string(f.opcode) + " d, a;");
             for (uint32_t i = 0; i < kLanes; ++i) {
                 const double exact = f.exact(a[i]);
-                ASSERT_NEAR(m.get<float>("d", i), exact, std::fabs(exact) * f.relative + f.absolute) << f.opcode << ' ' << a[i];
+                ASSERT_NEAR(m.get<float>("d", i), exact, std::fabs(exact) * f.relative + f.absolute)
+                    << f.opcode << ' ' << a[i];
             }
         }
     }
@@ -222,8 +230,9 @@ TEST(Float, ApproximateFunctionsWhereTheyAreExact) {
 
 TEST(Float, WhatIsUnknownIsUnsupported) {
     OpsMachine m = machine_of(32, 32, 32, 32);
-    for (const char* statement : {"add.frob.f32 d, a, b;", "fma.rn.relu.f32 d, a, b, c;", "sin.f32 d, a;", "div.approx.sat.f32 d, a, b;",
-                                  "rcp.approx.f64 d, a;", "add.f64 d, a, b;", "testp.odd.f32 p, a;", "mul.f32 d, a;"}) {
+    for (const char* statement :
+         {"add.frob.f32 d, a, b;", "fma.rn.relu.f32 d, a, b, c;", "sin.f32 d, a;", "div.approx.sat.f32 d, a, b;",
+          "rcp.approx.f64 d, a;", "add.f64 d, a, b;", "testp.odd.f32 p, a;", "mul.f32 d, a;"}) {
         EXPECT_THROW(m.run(statement), Unsupported) << statement;
     }
 }

@@ -1,9 +1,10 @@
 // Number formats and exact rounding: what hardware does in one instruction, from the host's float and double.
 //
-// Directed roundings and the narrow formats rest on one idea: an exact result is first rounded *to odd* in a wider format (a
-// result that is not exact gets an odd last digit), and rounding that once more to a format at least two digits narrower is as
-// good as rounding the exact result (Boldo and Melquiond, 2008). Nothing here depends on the host's rounding mode, and every
-// function is total, free of calls and written with selections so that loops over it vectorise.
+// Directed roundings and the narrow formats rest on one idea: an exact result is first rounded *to odd* in a wider
+// format (a result that is not exact gets an odd last digit), and rounding that once more to a format at least two
+// digits narrower is as good as rounding the exact result (Boldo and Melquiond, 2008). Nothing here depends on the
+// host's rounding mode, and every function is total, free of calls and written with selections so that loops over it
+// vectorise.
 #pragma once
 
 #include <bit>
@@ -14,8 +15,8 @@
 
 namespace recuda::vgpu {
 
-inline constexpr uint32_t kNan = 0x7fffffff;          // what f32 instructions give
-inline constexpr uint16_t kHalfNan = 0x7fff;          // f16 and bf16
+inline constexpr uint32_t kNan = 0x7fffffff;                // what f32 instructions give
+inline constexpr uint16_t kHalfNan = 0x7fff;                // f16 and bf16
 inline constexpr uint64_t kDoubleNan = 0xfff8000000000000;  // an invalid f64 operation
 
 inline float as_float(uint32_t bits) { return std::bit_cast<float>(bits); }
@@ -43,6 +44,17 @@ inline float flushed(float x) {
 /// Into [0, 1]; NaN and -0 become +0.
 inline float saturated(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 inline double saturated(double x) { return x > 0.0 ? (x < 1.0 ? x : 1.0) : 0.0; }
+
+/// What an f32 instruction does to its operands and to its result.
+template <bool ftz>
+float input(float x) {
+    return ftz ? flushed(x) : x;
+}
+template <bool ftz, bool sat>
+float output(float x) {
+    if constexpr (sat) return saturated(ftz ? flushed(x) : x);
+    return canonical(ftz ? flushed(x) : x);
+}
 
 /// `rounded` is the exact value but for an error of the sign of `error`: the neighbour with an odd last digit.
 inline double to_odd(double rounded, double error) {
@@ -141,7 +153,9 @@ template <typename... Operands>
 double with_payload(double result, Operands... operands) {
     uint64_t bits = kDoubleNan;
     bool found = false;
-    ((bits = !found && is_nan(operands) ? bits_of(operands) | 0x0008000000000000 : bits, found = found || is_nan(operands)), ...);
+    ((bits = !found && is_nan(operands) ? bits_of(operands) | 0x0008000000000000 : bits,
+      found = found || is_nan(operands)),
+     ...);
     return is_nan(result) ? as_double(bits) : result;
 }
 
@@ -185,8 +199,9 @@ uint32_t to_small(float x) {
     constexpr uint32_t kSmallest = static_cast<uint32_t>(127 + 1 - format.bias) << 23;  // the smallest normal number
     const uint32_t bits = bits_of(x), magnitude = bits & 0x7fffffff;
     const uint32_t sign = bits >> 31 != 0 ? kSign : 0;
-    const uint32_t normal =
-        (magnitude + (1u << (kShift - 1)) - 1 + (magnitude >> kShift & 1) - (static_cast<uint32_t>(127 - format.bias) << 23)) >> kShift;
+    const uint32_t normal = (magnitude + (1u << (kShift - 1)) - 1 + (magnitude >> kShift & 1) -
+                             (static_cast<uint32_t>(127 - format.bias) << 23)) >>
+                            kShift;
     // A constant whose last digit weighs as much as the format's smallest denormal rounds the sum there.
     constexpr uint32_t kMagic = static_cast<uint32_t>(127 + 1 - format.bias + kShift) << 23;
     const uint32_t denormal = bits_of(as_float(magnitude) + as_float(kMagic)) - kMagic;

@@ -1,8 +1,8 @@
 // ex2, lg2, sin, cos, tanh of one float: polynomials in double, rounded to float once.
 //
-// PTX bounds the error of the .approx instructions but leaves their bits to the hardware; these are within an ulp of the exact value
-// and not bit-equal to any GPU. Exact where the hardware is: ex2 of integers, lg2 of powers of two, zeros and infinities.
-// No table and no branch, so that loops over them vectorise.
+// PTX bounds the error of the .approx instructions but leaves their bits to the hardware; these are within an ulp of
+// the exact value and not bit-equal to any GPU. Exact where the hardware is: ex2 of integers, lg2 of powers of two,
+// zeros and infinities. No table and no branch, so that loops over them vectorise.
 #pragma once
 
 #include <cmath>

@@ -1,8 +1,8 @@
 // f16 and bf16 arithmetic, one number or two in a register (PTX ISA 9.0, sections 9.7.4 and 9.7.3 for ex2 and tanh).
 //
-// A pair's register is 64 numbers of 16 bits in a row, so one function of a number serves both forms. Sums are exact enough in
-// f32: 24 digits are at least 2p + 2, which makes the second rounding harmless, except where bf16 underflows; products of bf16 and
-// fused sums go through double, rounded to odd.
+// A pair's register is 64 numbers of 16 bits in a row, so one function of a number serves both forms. Sums are exact
+// enough in f32: 24 digits are at least 2p + 2, which makes the second rounding harmless, except where bf16 underflows;
+// products of bf16 and fused sums go through double, rounded to odd.
 #include <cmath>
 #include <cstring>
 
@@ -39,15 +39,18 @@ uint16_t flushed_half(uint16_t x) {
 
 template <Clamp clamp>
 float clamped(float x) {
-    if constexpr (clamp == Clamp::sat) return saturated(x);
-    else if constexpr (clamp == Clamp::relu) return x <= 0.0f ? 0.0f : x;
-    else return x;
+    if constexpr (clamp == Clamp::sat)
+        return saturated(x);
+    else if constexpr (clamp == Clamp::relu)
+        return x <= 0.0f ? 0.0f : x;
+    else
+        return x;
 }
 
-// ── Operations on N widened numbers ─────────────────────────────────────────────────────────────────────────────────────────
+// ── Operations on N widened numbers ──
 
-/// One step of a handler. Each is a loop of its own: in one loop the conditions of widening and narrowing would become branches,
-/// and nothing would vectorise (measured for add.f16x2: 790 ns a warp against 30 ns).
+/// One step of a handler. Each is a loop of its own: in one loop the conditions of widening and narrowing would become
+/// branches, and nothing would vectorise (measured for add.f16x2: 790 ns a warp against 30 ns).
 template <uint32_t count, typename T, typename F>
 [[gnu::always_inline]] inline void step(T* result, F function) {
 #pragma GCC ivdep
@@ -99,7 +102,7 @@ struct FunctionOfHalf {
     }
 };
 
-// ── Handlers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Handlers ──
 
 template <typename Format, bool ftz, uint32_t count>
 void widen(float* wide, const uint16_t* narrow) {
@@ -134,9 +137,11 @@ void operate(Warp& warp, const Instruction& in, Mask active) {
 template <typename Operation, typename Format, int sources, Clamp clamp>
 Handler half_handler(bool packed, bool ftz) {
     if (packed) {
-        return ftz ? operate<Operation, Format, sources, true, clamp, 2 * kLanes> : operate<Operation, Format, sources, false, clamp, 2 * kLanes>;
+        return ftz ? operate<Operation, Format, sources, true, clamp, 2 * kLanes>
+                   : operate<Operation, Format, sources, false, clamp, 2 * kLanes>;
     }
-    return ftz ? operate<Operation, Format, sources, true, clamp, kLanes> : operate<Operation, Format, sources, false, clamp, kLanes>;
+    return ftz ? operate<Operation, Format, sources, true, clamp, kLanes>
+               : operate<Operation, Format, sources, false, clamp, kLanes>;
 }
 
 struct HalfType {
@@ -147,21 +152,29 @@ struct HalfType {
 
 HalfType half_type(Type type) {
     switch (type) {
-        case Type::f16: return {true, false, Type::b16};
-        case Type::f16x2: return {true, true, Type::b32};
-        case Type::bf16: return {false, false, Type::b16};
-        case Type::bf16x2: return {false, true, Type::b32};
-        default: not_mine();
+        case Type::f16:
+            return {true, false, Type::b16};
+        case Type::f16x2:
+            return {true, true, Type::b32};
+        case Type::bf16:
+            return {false, false, Type::b16};
+        case Type::bf16x2:
+            return {false, true, Type::b32};
+        default:
+            not_mine();
     }
 }
 
 void set_same(Decoder& decoder, const Statement& statement, Instruction& in, Type type, size_t sources) {
-    if (sources == 1) set_operands(decoder, statement, in, type, {type});
-    else if (sources == 2) set_operands(decoder, statement, in, type, {type, type});
-    else set_operands(decoder, statement, in, type, {type, type, type});
+    if (sources == 1)
+        set_operands(decoder, statement, in, type, {type});
+    else if (sources == 2)
+        set_operands(decoder, statement, in, type, {type, type});
+    else
+        set_operands(decoder, statement, in, type, {type, type, type});
 }
 
-// ── Decoding ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Decoding ──
 
 template <typename Operation, int sources>
 void decode_arithmetic(Decoder& decoder, const Statement& statement, Instruction& in) {
@@ -233,7 +246,8 @@ void change_sign(Warp& warp, const Instruction& in, Mask active) {
 
 template <typename Format, bool negates>
 Handler sign_handler(bool packed, bool ftz) {
-    if (packed) return ftz ? change_sign<Format, negates, true, 2 * kLanes> : change_sign<Format, negates, false, 2 * kLanes>;
+    if (packed)
+        return ftz ? change_sign<Format, negates, true, 2 * kLanes> : change_sign<Format, negates, false, 2 * kLanes>;
     return ftz ? change_sign<Format, negates, true, kLanes> : change_sign<Format, negates, false, kLanes>;
 }
 
@@ -243,8 +257,11 @@ void decode_sign(Decoder& decoder, const Statement& statement, Instruction& in) 
     const HalfType type = half_type(modifiers.type());
     const bool ftz = type.is_half && modifiers.take("ftz"), negates = statement.opcode() == "neg";
     modifiers.finish({2});
-    if (type.is_half) in.run = negates ? sign_handler<Half, true>(type.packed, ftz) : sign_handler<Half, false>(type.packed, ftz);
-    else in.run = negates ? sign_handler<Bfloat, true>(type.packed, false) : sign_handler<Bfloat, false>(type.packed, false);
+    if (type.is_half)
+        in.run = negates ? sign_handler<Half, true>(type.packed, ftz) : sign_handler<Half, false>(type.packed, ftz);
+    else
+        in.run =
+            negates ? sign_handler<Bfloat, true>(type.packed, false) : sign_handler<Bfloat, false>(type.packed, false);
     set_same(decoder, statement, in, type.storage, 1);
 }
 
@@ -262,9 +279,16 @@ void decode_function(Decoder& decoder, const Statement& statement, Instruction& 
 }
 
 constexpr OpRow kRows[] = {
-    {"add", decode_arithmetic<AddHalf, 2>}, {"sub", decode_arithmetic<SubtractHalf, 2>}, {"mul", decode_arithmetic<MultiplyHalf, 2>},
-    {"fma", decode_arithmetic<FusedHalf, 3>}, {"min", decode_extreme<false>}, {"max", decode_extreme<true>},
-    {"neg", decode_sign}, {"abs", decode_sign}, {"ex2", decode_function<exp2_of>}, {"tanh", decode_function<tanh_of>},
+    {"add", decode_arithmetic<AddHalf, 2>},
+    {"sub", decode_arithmetic<SubtractHalf, 2>},
+    {"mul", decode_arithmetic<MultiplyHalf, 2>},
+    {"fma", decode_arithmetic<FusedHalf, 3>},
+    {"min", decode_extreme<false>},
+    {"max", decode_extreme<true>},
+    {"neg", decode_sign},
+    {"abs", decode_sign},
+    {"ex2", decode_function<exp2_of>},
+    {"tanh", decode_function<tanh_of>},
 };
 
 }  // namespace

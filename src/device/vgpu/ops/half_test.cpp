@@ -9,7 +9,7 @@ namespace {
 TEST(Half, Arithmetic) {
     check<uint16_t, uint16_t, uint16_t, uint16_t>({
         {"add.f16 d, a, b;", 0x3c00, 0x3c00, 0, 0x4000},
-        {"add.f16 d, a, b;", 0x7bff, 0x4c00, 0, 0x7c00},          // 65504 + 16 is a tie that overflows
+        {"add.f16 d, a, b;", 0x7bff, 0x4c00, 0, 0x7c00},  // 65504 + 16 is a tie that overflows
         {"add.f16 d, a, b;", 1, 1, 0, 2},
         {"add.ftz.f16 d, a, b;", 1, 0x8001, 0, 0},
         {"add.sat.f16 d, a, b;", 0x3c00, 0x3c00, 0, 0x3c00},
@@ -99,22 +99,26 @@ TEST(Half, OneRounding) {
             const auto compare = [&](const std::string& statement, auto exact) {
                 m.run(statement);
                 for (uint32_t i = 0; i < kLanes; ++i) {
-                    const long double x = format.widen(a[i]), y = format.widen(b[i]), z = format.widen(c[i]), wanted = exact(x, y, z);
+                    const long double x = format.widen(a[i]), y = format.widen(b[i]), z = format.widen(c[i]),
+                                      wanted = exact(x, y, z);
                     // A sum of numbers too far apart for the long double's 64 digits proves nothing.
-                    if (std::fabs(x * y) > 0x1p40l * std::fabs(z) || std::fabs(z) > 0x1p40l * std::fabs(x * y)) continue;
+                    if (std::fabs(x * y) > 0x1p40l * std::fabs(z) || std::fabs(z) > 0x1p40l * std::fabs(x * y))
+                        continue;
                     ASSERT_EQ(m.get<uint16_t>("d", i), nearest(wanted, format.widen, format.infinity))
                         << statement << std::hex << ' ' << a[i] << ' ' << b[i] << ' ' << c[i];
                 }
             };
             compare("mul" + format.name + " d, a, b;", [](long double x, long double y, long double) { return x * y; });
-            compare("fma.rn" + format.name + " d, a, b, c;", [](long double x, long double y, long double z) { return x * y + z; });
+            compare("fma.rn" + format.name + " d, a, b, c;",
+                    [](long double x, long double y, long double z) { return x * y + z; });
         }
     }
 }
 
 TEST(Half, WhatIsUnknownIsUnsupported) {
     OpsMachine m = machine_of(16, 16, 16, 16);
-    for (const char* statement : {"add.rz.f16 d, a, b;", "add.sat.bf16 d, a, b;", "fma.rn.sat.relu.f16 d, a, b, c;", "add.f16x2 d, a, b;", "ex2.f16 d, a;"}) {
+    for (const char* statement : {"add.rz.f16 d, a, b;", "add.sat.bf16 d, a, b;", "fma.rn.sat.relu.f16 d, a, b, c;",
+                                  "add.f16x2 d, a, b;", "ex2.f16 d, a;"}) {
         EXPECT_THROW(m.run(statement), Unsupported) << statement;
     }
 }

@@ -110,8 +110,8 @@ TEST(Integer, DotProducts) {
         {"dp4a.s32.s32 d, a, b, c;", 0xff010203, 0x02030405, 100, 100 - 2 + 3 + 8 + 15},
         {"dp4a.u32.u32 d, a, b, c;", 0xff010203, 0x02030405, 0, 510 + 3 + 8 + 15},
         {"dp4a.u32.s32 d, a, b, c;", 0xff000000, 0xff000000, 0, static_cast<uint32_t>(-255)},
-        {"dp2a.lo.s32.u32 d, a, b, c;", 0xffff0002, 0xff00fe03, 1, 1 + 6 - 254},
-        {"dp2a.hi.u32.s32 d, a, b, c;", 0xffff0002, 0xff030000, 0, 6 - 65535},
+        {"dp2a.lo.s32.u32 d, a, b, c;", 0xffff0002, 0xff00fe03, 1, static_cast<uint32_t>(1 + 6 - 254)},
+        {"dp2a.hi.u32.s32 d, a, b, c;", 0xffff0002, 0xff030000, 0, static_cast<uint32_t>(6 - 65535)},
     });
 }
 
@@ -162,8 +162,9 @@ TEST(Integer, OnlyActiveLanesChange) {
 
 TEST(Integer, WhatIsUnknownIsUnsupported) {
     OpsMachine m = machine_of(32, 32, 32, 32);
-    for (const char* statement : {"add.frob.s32 d, a, b;", "mul.s32 d, a, b;", "add.sat.u32 d, a, b;", "mul.wide.s64 d, a, b;", "neg.u32 d, a;",
-                                  "add.s32 d, a;", "dp4a.s32 d, a, b, c;", "mad.lo.sat.s32 d, a, b, c;", "add.s64 d, a, b;"}) {
+    for (const char* statement :
+         {"add.frob.s32 d, a, b;", "mul.s32 d, a, b;", "add.sat.u32 d, a, b;", "mul.wide.s64 d, a, b;", "neg.u32 d, a;",
+          "add.s32 d, a;", "dp4a.s32 d, a, b, c;", "mad.lo.sat.s32 d, a, b, c;", "add.s64 d, a, b;"}) {
         EXPECT_THROW(m.run(statement), Unsupported) << statement;
     }
 }

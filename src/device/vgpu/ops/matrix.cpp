@@ -1,9 +1,10 @@
 // ldmatrix, stmatrix and mma: what the lanes of a warp do to small matrices that they hold together.
 //
-// Layouts are those of the PTX ISA 9.0, section 9.7.14: with group = lane / 4, part = lane % 4 and p elements a register, register r
-// of A holds row group + 8 (r % 2), columns 4 p (r / 2) + p part + i; register r of B holds rows 4 p r + p part + i of
-// column group; register r of D (one 32-bit value each) holds row group + 8 (r / 2), column 2 part + r % 2. Products are exact
-// and summed in double (integers exactly), then rounded once: the hardware's own order of sums is not documented.
+// Layouts are those of the PTX ISA 9.0, section 9.7.14: with group = lane / 4, part = lane % 4 and p elements a
+// register, register r of A holds row group + 8 (r % 2), columns 4 p (r / 2) + p part + i; register r of B holds rows 4
+// p r + p part + i of column group; register r of D (one 32-bit value each) holds row group + 8 (r / 2), column 2 part
+// + r % 2. Products are exact and summed in double (integers exactly), then rounded once: the hardware's own order of
+// sums is not documented.
 #include <fmt/format.h>
 
 #include <bit>
@@ -24,7 +25,10 @@ namespace recuda::vgpu {
 bool whole_warp(Warp& warp, const Instruction& in, Mask active) {
     if (active == kFullMask) return true;
     if (warp.alive != kFullMask) {
-        warp.fault(in, active, {.check = Check::absent_lane, .message = fmt::format("only lanes {:#x} of the warp are there for an instruction of all lanes", active)});
+        warp.fault(
+            in, active,
+            {.check = Check::absent_lane,
+             .message = fmt::format("only lanes {:#x} of the warp are there for an instruction of all lanes", active)});
     } else {
         warp.wait(in, active, Group::State::at_warp_sync, 0, kFullMask);
     }
@@ -36,47 +40,65 @@ uint32_t elements_a_register(Element element) {
         case Element::f64:
         case Element::f32:
         case Element::tf32:
-        case Element::s32: return 1;
+        case Element::s32:
+            return 1;
         case Element::f16:
-        case Element::bf16: return 2;
-        default: return 4;
+        case Element::bf16:
+            return 2;
+        default:
+            return 4;
     }
 }
 
 double element_value(Element element, uint64_t bits) {
     switch (element) {
-        case Element::f64: return as_double(bits);
-        case Element::f32: return as_float(static_cast<uint32_t>(bits));
-        case Element::tf32: return as_float(static_cast<uint32_t>(bits) & 0xffffe000u);
-        case Element::s32: return static_cast<int32_t>(bits);
-        case Element::f16: return from_half(static_cast<uint16_t>(bits));
-        case Element::bf16: return from_bfloat(static_cast<uint16_t>(bits));
-        case Element::s8: return static_cast<int8_t>(bits);
-        case Element::u8: return static_cast<uint8_t>(bits);
-        case Element::e4m3: return from_small<kE4m3>(static_cast<uint8_t>(bits));
-        case Element::e5m2: return from_small<kE5m2>(static_cast<uint8_t>(bits));
+        case Element::f64:
+            return as_double(bits);
+        case Element::f32:
+            return as_float(static_cast<uint32_t>(bits));
+        case Element::tf32:
+            return as_float(static_cast<uint32_t>(bits) & 0xffffe000u);
+        case Element::s32:
+            return static_cast<int32_t>(bits);
+        case Element::f16:
+            return from_half(static_cast<uint16_t>(bits));
+        case Element::bf16:
+            return from_bfloat(static_cast<uint16_t>(bits));
+        case Element::s8:
+            return static_cast<int8_t>(bits);
+        case Element::u8:
+            return static_cast<uint8_t>(bits);
+        case Element::e4m3:
+            return from_small<kE4m3>(static_cast<uint8_t>(bits));
+        case Element::e5m2:
+            return from_small<kE5m2>(static_cast<uint8_t>(bits));
     }
     return 0;
 }
 
 uint64_t element_bits(Element element, double value, bool saturates) {
     switch (element) {
-        case Element::f64: return bits_of(value);
-        case Element::f16: return to_half(float_to_odd(value));
+        case Element::f64:
+            return bits_of(value);
+        case Element::f16:
+            return to_half(float_to_odd(value));
         case Element::s32: {
             // Sums of products of bytes are exact in double.
             const auto exact = static_cast<int64_t>(value);
             if (!saturates) return static_cast<uint32_t>(exact);
-            return static_cast<uint32_t>(std::clamp<int64_t>(exact, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
+            return static_cast<uint32_t>(
+                std::clamp<int64_t>(exact, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
         }
-        default: return bits_of(canonical(static_cast<float>(value)));
+        default:
+            return bits_of(canonical(static_cast<float>(value)));
     }
 }
 
 Element element_of(std::string_view type) {
     static constexpr std::pair<std::string_view, Element> kNames[] = {
-        {"f64", Element::f64}, {"f32", Element::f32}, {"tf32", Element::tf32}, {"s32", Element::s32}, {"f16", Element::f16},
-        {"bf16", Element::bf16}, {"s8", Element::s8}, {"u8", Element::u8}, {"e4m3", Element::e4m3}, {"e5m2", Element::e5m2}};
+        {"f64", Element::f64},   {"f32", Element::f32},   {"tf32", Element::tf32}, {"s32", Element::s32},
+        {"f16", Element::f16},   {"bf16", Element::bf16}, {"s8", Element::s8},     {"u8", Element::u8},
+        {"e4m3", Element::e4m3}, {"e5m2", Element::e5m2}};
     for (const auto& [name, element] : kNames)
         if (name == type) return element;
     throw Unsupported(fmt::format("matrices of {}", type));
@@ -92,7 +114,8 @@ struct Registers : Extra {
     bool transposed = false;
 };
 
-uint64_t element_at(Warp& warp, uint32_t offset, uint32_t lane, uint32_t i, uint32_t per_register, uint32_t register_bytes) {
+uint64_t element_at(Warp& warp, uint32_t offset, uint32_t lane, uint32_t i, uint32_t per_register,
+                    uint32_t register_bytes) {
     const uint32_t bytes = register_bytes / per_register;
     uint64_t bits = 0;
     std::memcpy(&bits, warp.registers + offset + lane * register_bytes + i * bytes, bytes);
@@ -113,7 +136,8 @@ void load_matrix(Warp& warp, const Instruction& in, Mask active) {
         if (!reach(warp, in, space, inside, lanes, 16, Intent::read, access)) return false;
         for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
             const uint32_t lane = first_lane(rest);
-            std::memcpy(elements[lane / 8][lane % 8], access.contiguous ? access.lane[0] + lane * 16 : access.lane[lane], 16);
+            std::memcpy(elements[lane / 8][lane % 8],
+                        access.contiguous ? access.lane[0] + lane * 16 : access.lane[lane], 16);
         }
         return true;
     };
@@ -121,7 +145,8 @@ void load_matrix(Warp& warp, const Instruction& in, Mask active) {
         if (!take(Space::shared, address, rows)) return;
     } else {
         bool good = true;
-        by_space(warp, address, rows, [&](Space space, const uint64_t* inside, Mask lanes) { good = good && take(space, inside, lanes); });
+        by_space(warp, address, rows,
+                 [&](Space space, const uint64_t* inside, Mask lanes) { good = good && take(space, inside, lanes); });
         if (!good) return;
     }
     for (uint32_t m = 0; m < count; ++m) {
@@ -145,7 +170,8 @@ void store_matrix(Warp& warp, const Instruction& in, Mask active) {
         for (uint32_t lane = 0; lane < kLanes; ++lane)
             for (uint32_t i = 0; i < 2; ++i) {
                 const auto element = static_cast<uint16_t>(from[lane] >> 16 * i);
-                const uint32_t row = registers.transposed ? lane % 4 * 2 + i : lane / 4, column = registers.transposed ? lane / 4 : lane % 4 * 2 + i;
+                const uint32_t row = registers.transposed ? lane % 4 * 2 + i : lane / 4,
+                               column = registers.transposed ? lane / 4 : lane % 4 * 2 + i;
                 std::memcpy(values + (m * 8 + row) * 32 + column * 2, &element, 2);
             }
     }
@@ -163,7 +189,8 @@ void decode_matrix_rows(Decoder& base, const ptx::Statement& statement, Instruct
     auto& decoder = static_cast<ProgramDecoder&>(base);
     Modifiers modifiers(statement);
     auto registers = std::make_unique<Registers>();
-    if (!modifiers.take("sync") || !modifiers.take("aligned") || !modifiers.take("m8n8")) throw Unsupported("this shape");
+    if (!modifiers.take("sync") || !modifiers.take("aligned") || !modifiers.take("m8n8"))
+        throw Unsupported("this shape");
     const uint32_t count = modifiers.take("x4") ? 4 : modifiers.take("x2") ? 2 : 1;
     modifiers.take("x1");
     registers->transposed = modifiers.take("trans");
@@ -175,15 +202,20 @@ void decode_matrix_rows(Decoder& base, const ptx::Statement& statement, Instruct
     const auto& elements = list.kind == Kind::vector ? list.elements : one;
     if (elements.size() != count) throw Unsupported("another number of registers");
     for (const auto& element : elements)
-        registers->offsets.push_back(loads ? decoder.destination(element, ptx::Type::b32) : decoder.source(element, ptx::Type::b32));
+        registers->offsets.push_back(loads ? decoder.destination(element, ptx::Type::b32)
+                                           : decoder.source(element, ptx::Type::b32));
     resolve_address(decoder, statement.operands[loads ? 1 : 0], in);
     in.mix = Mix::shared;
     in.run = loads ? load_matrix : store_matrix;
     in.extra = decoder.keep(std::move(registers));
 }
 
-void decode_ldmatrix(Decoder& decoder, const ptx::Statement& statement, Instruction& in) { decode_matrix_rows(decoder, statement, in, true); }
-void decode_stmatrix(Decoder& decoder, const ptx::Statement& statement, Instruction& in) { decode_matrix_rows(decoder, statement, in, false); }
+void decode_ldmatrix(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
+    decode_matrix_rows(decoder, statement, in, true);
+}
+void decode_stmatrix(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
+    decode_matrix_rows(decoder, statement, in, false);
+}
 
 struct Product : Extra {
     uint32_t m = 16, n = 8, k = 16;
@@ -202,7 +234,8 @@ void gather_operand(Warp& warp, const Product& product, bool is_a, double (*to)[
         const uint32_t k = (two_halves ? r / 2 : r) * 4 * p, half = two_halves ? 8 * (r % 2) : 0;
         for (uint32_t lane = 0; lane < kLanes; ++lane)
             for (uint32_t i = 0; i < p; ++i)
-                to[lane / 4 + half][k + lane % 4 * p + i] = element_value(element, element_at(warp, registers[r], lane, i, p, bytes));
+                to[lane / 4 + half][k + lane % 4 * p + i] =
+                    element_value(element, element_at(warp, registers[r], lane, i, p, bytes));
     }
 }
 
@@ -225,14 +258,16 @@ void multiply(Warp& warp, const Instruction& in, Mask active) {
     for (uint32_t e = 0; e < product.m / 4; ++e)
         for (uint32_t lane = 0; lane < kLanes; ++lane) {
             const uint32_t row = lane / 4 + 8 * (e / 2), column = lane % 4 * 2 + e % 2;
-            const double c = element_value(product.c, element_at(warp, product.c_registers[e / per_c], lane, e % per_c, per_c, c_bytes));
+            const double c = element_value(
+                product.c, element_at(warp, product.c_registers[e / per_c], lane, e % per_c, per_c, c_bytes));
             sum[row][column] += c;
         }
     for (uint32_t e = 0; e < product.m / 4; ++e)
         for (uint32_t lane = 0; lane < kLanes; ++lane) {
             const uint32_t row = lane / 4 + 8 * (e / 2), column = lane % 4 * 2 + e % 2, bytes = d_bytes / per_d;
             const uint64_t bits = element_bits(product.d, sum[row][column], product.saturates);
-            std::memcpy(warp.registers + product.d_registers[e / per_d] + lane * d_bytes + e % per_d * bytes, &bits, bytes);
+            std::memcpy(warp.registers + product.d_registers[e / per_d] + lane * d_bytes + e % per_d * bytes, &bits,
+                        bytes);
         }
 }
 
@@ -244,14 +279,16 @@ void decode_mma(Decoder& decoder, const ptx::Statement& statement, Instruction& 
         std::string_view name;
         uint32_t m, k;
     };
-    static constexpr Shape kShapes[] = {{"m16n8k4", 16, 4}, {"m16n8k8", 16, 8}, {"m16n8k16", 16, 16}, {"m16n8k32", 16, 32}, {"m8n8k4", 8, 4}};
+    static constexpr Shape kShapes[] = {
+        {"m16n8k4", 16, 4}, {"m16n8k8", 16, 8}, {"m16n8k16", 16, 16}, {"m16n8k32", 16, 32}, {"m8n8k4", 8, 4}};
     bool known = false;
     for (const Shape& shape : kShapes)
         if (modifiers.take(shape.name)) product->m = shape.m, product->k = shape.k, known = true;
     if (!known || !modifiers.take("row") || !modifiers.take("col")) throw Unsupported("this shape");
     product->saturates = modifiers.take("satfinite");
     std::vector<Element> types;
-    for (size_t i = statement.parts.size() < 5 ? statement.parts.size() : statement.parts.size() - 4; i < statement.parts.size(); ++i) {
+    for (size_t i = statement.parts.size() < 5 ? statement.parts.size() : statement.parts.size() - 4;
+         i < statement.parts.size(); ++i) {
         types.push_back(element_of(statement.parts[i]));
         modifiers.take(statement.parts[i]);
     }
@@ -281,7 +318,8 @@ void decode_mma(Decoder& decoder, const ptx::Statement& statement, Instruction& 
     in.extra = decoder.keep(std::move(product));
 }
 
-constexpr OpRow kRows[] = {{"ldmatrix", decode_ldmatrix}, {"stmatrix", decode_stmatrix}, {"mma", decode_mma}, {"wmma", decode_wmma}};
+constexpr OpRow kRows[] = {
+    {"ldmatrix", decode_ldmatrix}, {"stmatrix", decode_stmatrix}, {"mma", decode_mma}, {"wmma", decode_wmma}};
 
 }  // namespace
 

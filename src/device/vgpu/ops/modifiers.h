@@ -41,7 +41,8 @@ class Modifiers {
     /// Throws Unsupported for what is left, or for a wrong number of operands.
     void finish(std::initializer_list<size_t> operands) const {
         for (size_t i = 1; i < statement_.parts.size(); ++i) {
-            if ((taken_ >> i & 1) == 0) throw Unsupported(fmt::format("'.{}' of {}", statement_.parts[i], statement_.text()));
+            if ((taken_ >> i & 1) == 0)
+                throw Unsupported(fmt::format("'.{}' of {}", statement_.parts[i], statement_.text()));
         }
         for (const size_t count : operands) {
             if (statement_.operands.size() == count) return;

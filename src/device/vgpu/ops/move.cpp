@@ -21,15 +21,20 @@ void move_predicate(Warp& warp, const Instruction& in, Mask active) {
 
 void move_wide(Warp& warp, const Instruction& in, Mask active) {
     std::byte *d = warp.registers + in.d, *a = warp.registers + in.a;
-    for (Mask rest = active; rest != 0; rest &= rest - 1) std::memmove(d + first_lane(rest) * 16, a + first_lane(rest) * 16, 16);
+    for (Mask rest = active; rest != 0; rest &= rest - 1)
+        std::memmove(d + first_lane(rest) * 16, a + first_lane(rest) * 16, 16);
 }
 
 Handler move_of(uint32_t bytes) {
     switch (bytes) {
-        case 2: return lanes<[](uint16_t a) -> uint16_t { return a; }>;
-        case 4: return lanes<[](uint32_t a) -> uint32_t { return a; }>;
-        case 8: return lanes<[](uint64_t a) -> uint64_t { return a; }>;
-        case 16: return move_wide;
+        case 2:
+            return lanes<[](uint16_t a) -> uint16_t { return a; }>;
+        case 4:
+            return lanes<[](uint32_t a) -> uint32_t { return a; }>;
+        case 8:
+            return lanes<[](uint64_t a) -> uint64_t { return a; }>;
+        case 16:
+            return move_wide;
     }
     throw Unsupported("a move of this size");
 }
@@ -47,7 +52,8 @@ void pack(Warp& warp, const Instruction& in, Mask active) {
     alignas(64) std::byte whole[kLanes * 16];
     for (size_t i = 0; i < parts.offsets.size(); ++i)
         for (uint32_t lane = 0; lane < kLanes; ++lane)
-            std::memcpy(whole + lane * parts.whole_bytes + i * parts.bytes, warp.registers + parts.offsets[i] + lane * parts.bytes, parts.bytes);
+            std::memcpy(whole + lane * parts.whole_bytes + i * parts.bytes,
+                        warp.registers + parts.offsets[i] + lane * parts.bytes, parts.bytes);
     for (Mask rest = active; rest != 0; rest &= rest - 1) {
         const uint32_t at = first_lane(rest) * parts.whole_bytes;
         std::memcpy(warp.registers + in.d + at, whole + at, parts.whole_bytes);
@@ -61,30 +67,37 @@ void unpack(Warp& warp, const Instruction& in, Mask active) {
     for (size_t i = 0; i < parts.offsets.size(); ++i)
         for (Mask rest = active; rest != 0; rest &= rest - 1) {
             const uint32_t lane = first_lane(rest);
-            std::memcpy(warp.registers + parts.offsets[i] + lane * parts.bytes, whole + lane * parts.whole_bytes + i * parts.bytes, parts.bytes);
+            std::memcpy(warp.registers + parts.offsets[i] + lane * parts.bytes,
+                        whole + lane * parts.whole_bytes + i * parts.bytes, parts.bytes);
         }
 }
 
 template <typename Part, typename Whole>
 void pack_two(Warp& warp, const Instruction& in, Mask active) {
     const Part *a = warp.lanes<Part>(in.a), *b = warp.lanes<Part>(in.b);
-    for_lanes(warp.lanes<Whole>(in.d), active, [&](uint32_t i) { return static_cast<Whole>(a[i] | Whole{b[i]} << (8 * sizeof(Part))); });
+    for_lanes(warp.lanes<Whole>(in.d), active,
+              [&](uint32_t i) { return static_cast<Whole>(a[i] | Whole{b[i]} << (8 * sizeof(Part))); });
 }
 
 template <typename Part, typename Whole>
 void unpack_two(Warp& warp, const Instruction& in, Mask active) {
     const Whole* a = warp.lanes<Whole>(in.a);
     for_lanes(warp.lanes<Part>(in.d), active, [&](uint32_t i) { return static_cast<Part>(a[i]); });
-    for_lanes(warp.lanes<Part>(in.b), active, [&](uint32_t i) { return static_cast<Part>(a[i] >> (8 * sizeof(Part))); });
+    for_lanes(warp.lanes<Part>(in.b), active,
+              [&](uint32_t i) { return static_cast<Part>(a[i] >> (8 * sizeof(Part))); });
 }
 
 ptx::Type bits_of(uint32_t bytes) {
     switch (bytes) {
         case 1:
-        case 2: return ptx::Type::b16;
-        case 4: return ptx::Type::b32;
-        case 8: return ptx::Type::b64;
-        case 16: return ptx::Type::b128;
+        case 2:
+            return ptx::Type::b16;
+        case 4:
+            return ptx::Type::b32;
+        case 8:
+            return ptx::Type::b64;
+        case 16:
+            return ptx::Type::b128;
     }
     throw Unsupported("a part of this size");
 }
@@ -99,17 +112,22 @@ void decode_pack(Decoder& decoder, const ptx::Statement& statement, Instruction&
     parts->bytes = part;
     parts->whole_bytes = bytes;
     for (const auto& element : elements)
-        parts->offsets.push_back(packs ? decoder.source(element, bits_of(part)) : decoder.destination(element, bits_of(part)));
-    if (packs) in.d = decoder.destination(statement.operands[0], bits_of(bytes));
-    else in.a = decoder.source(statement.operands[1], bits_of(bytes));
+        parts->offsets.push_back(packs ? decoder.source(element, bits_of(part))
+                                       : decoder.destination(element, bits_of(part)));
+    if (packs)
+        in.d = decoder.destination(statement.operands[0], bits_of(bytes));
+    else
+        in.a = decoder.source(statement.operands[1], bits_of(bytes));
     in.run = packs ? pack : unpack;
     // The two common forms by whole vectors; unpacking into its own source would overwrite it half-way.
     const bool overlaps = !packs && (parts->offsets[0] == in.a || parts->offsets[1] == in.a);
     if (elements.size() == 2 && bytes <= 8 && !overlaps) {
         (packs ? in.a : in.d) = parts->offsets[0];
         in.b = parts->offsets[1];
-        if (packs) in.run = bytes == 8 ? pack_two<uint32_t, uint64_t> : pack_two<uint16_t, uint32_t>;
-        else in.run = bytes == 8 ? unpack_two<uint32_t, uint64_t> : unpack_two<uint16_t, uint32_t>;
+        if (packs)
+            in.run = bytes == 8 ? pack_two<uint32_t, uint64_t> : pack_two<uint16_t, uint32_t>;
+        else
+            in.run = bytes == 8 ? unpack_two<uint32_t, uint64_t> : unpack_two<uint16_t, uint32_t>;
         return;
     }
     in.extra = decoder.keep(std::move(parts));
@@ -123,11 +141,12 @@ struct Moves : Extra {
 void move_vector(Warp& warp, const Instruction& in, Mask active) {
     const auto& moves = static_cast<const Moves&>(*in.extra);
     std::byte values[8][kLanes * 16];
-    for (size_t i = 0; i < moves.pairs.size(); ++i) std::memcpy(values[i], warp.registers + moves.pairs[i].second, kLanes * moves.bytes);
+    for (size_t i = 0; i < moves.pairs.size(); ++i)
+        std::memcpy(values[i], warp.registers + moves.pairs[i].second, kLanes * moves.bytes);
     for (size_t i = 0; i < moves.pairs.size(); ++i)
         for (Mask rest = active; rest != 0; rest &= rest - 1)
-            std::memcpy(warp.registers + moves.pairs[i].first + first_lane(rest) * moves.bytes, values[i] + first_lane(rest) * moves.bytes,
-                        moves.bytes);
+            std::memcpy(warp.registers + moves.pairs[i].first + first_lane(rest) * moves.bytes,
+                        values[i] + first_lane(rest) * moves.bytes, moves.bytes);
 }
 
 enum class Clock : uint8_t { low, high, whole };
@@ -136,13 +155,20 @@ enum class Clock : uint8_t { low, high, whole };
 void read_clock(Warp& warp, const Instruction& in, Mask active) {
     const Block& block = *warp.block;
     const uint64_t start = (block.launch->seed + block.launch->schedule + block.linear + 1) * 0x9e3779b97f4a7c15u >> 20;
-    const uint64_t now = start + 4 * (block.executed + static_cast<uint64_t>(-warp.budget) + warp.pc + (uint64_t{1} << 32)) * in.width;
+    const uint64_t now =
+        start + 4 * (block.executed + static_cast<uint64_t>(-warp.budget) + warp.pc + (uint64_t{1} << 32)) * in.width;
     for (Mask rest = active; rest != 0; rest &= rest - 1) {
         const uint32_t lane = first_lane(rest);
         switch (static_cast<Clock>(in.mode)) {
-            case Clock::low: warp.lanes<uint32_t>(in.d)[lane] = static_cast<uint32_t>(now); break;
-            case Clock::high: warp.lanes<uint32_t>(in.d)[lane] = static_cast<uint32_t>(now >> 32); break;
-            case Clock::whole: warp.lanes<uint64_t>(in.d)[lane] = now; break;
+            case Clock::low:
+                warp.lanes<uint32_t>(in.d)[lane] = static_cast<uint32_t>(now);
+                break;
+            case Clock::high:
+                warp.lanes<uint32_t>(in.d)[lane] = static_cast<uint32_t>(now >> 32);
+                break;
+            case Clock::whole:
+                warp.lanes<uint64_t>(in.d)[lane] = now;
+                break;
         }
     }
 }
@@ -153,8 +179,9 @@ bool decode_clock(Decoder& decoder, const ptx::Statement& statement, Instruction
         Clock part;
         uint8_t scale;
     };
-    static constexpr Row kRows[] = {{"%clock", Clock::low, 1}, {"%clock_hi", Clock::high, 1}, {"%clock64", Clock::whole, 1},
-                                    {"%globaltimer", Clock::whole, 2}, {"%globaltimer_lo", Clock::low, 2}, {"%globaltimer_hi", Clock::high, 2}};
+    static constexpr Row kRows[] = {{"%clock", Clock::low, 1},          {"%clock_hi", Clock::high, 1},
+                                    {"%clock64", Clock::whole, 1},      {"%globaltimer", Clock::whole, 2},
+                                    {"%globaltimer_lo", Clock::low, 2}, {"%globaltimer_hi", Clock::high, 2}};
     for (const Row& row : kRows) {
         if (statement.operands[1].text != row.name) continue;
         if (bytes != (row.part == Clock::whole ? 8u : 4u)) throw Unsupported("a clock of this size");
@@ -190,7 +217,8 @@ void decode_mov(Decoder& decoder, const ptx::Statement& statement, Instruction& 
         auto moves = std::make_unique<Moves>();
         moves->bytes = std::max(2u, bytes);
         for (size_t i = 0; i < to.elements.size(); ++i)
-            moves->pairs.emplace_back(decoder.destination(to.elements[i], type), decoder.source(from.elements[i], type));
+            moves->pairs.emplace_back(decoder.destination(to.elements[i], type),
+                                      decoder.source(from.elements[i], type));
         in.run = move_vector;
         in.extra = decoder.keep(std::move(moves));
         return;
@@ -211,9 +239,11 @@ void add_window(Warp& warp, const Instruction& in, Mask active) {
 
 std::optional<uint64_t> window_of(Modifiers& modifiers) {
     if (modifiers.take("global") || modifiers.take("const")) return 0;
-    if (modifiers.take("shared") || modifiers.take("shared::cta") || modifiers.take("shared::cluster")) return kSharedWindow;
+    if (modifiers.take("shared") || modifiers.take("shared::cta") || modifiers.take("shared::cluster"))
+        return kSharedWindow;
     if (modifiers.take("local")) return kLocalWindow;
-    if (modifiers.take("param") || modifiers.take("param::entry") || modifiers.take("param::func")) return kParameterWindow;
+    if (modifiers.take("param") || modifiers.take("param::entry") || modifiers.take("param::func"))
+        return kParameterWindow;
     return std::nullopt;
 }
 
@@ -246,12 +276,18 @@ void is_space(Warp& warp, const Instruction& in, Mask active) {
 void decode_isspacep(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
     Modifiers modifiers(statement);
     ptx::Space space = ptx::Space::none;
-    if (modifiers.take("global")) space = ptx::Space::global;
-    else if (modifiers.take("shared") || modifiers.take("shared::cta") || modifiers.take("shared::cluster")) space = ptx::Space::shared;
-    else if (modifiers.take("local")) space = ptx::Space::local;
-    else if (modifiers.take("param") || modifiers.take("param::entry")) space = ptx::Space::param;
-    else if (modifiers.take("const")) space = ptx::Space::constant;
-    else throw Unsupported("this space");
+    if (modifiers.take("global"))
+        space = ptx::Space::global;
+    else if (modifiers.take("shared") || modifiers.take("shared::cta") || modifiers.take("shared::cluster"))
+        space = ptx::Space::shared;
+    else if (modifiers.take("local"))
+        space = ptx::Space::local;
+    else if (modifiers.take("param") || modifiers.take("param::entry"))
+        space = ptx::Space::param;
+    else if (modifiers.take("const"))
+        space = ptx::Space::constant;
+    else
+        throw Unsupported("this space");
     modifiers.finish({2});
     in.d = decoder.destination(statement.operands[0], ptx::Type::pred);
     in.a = decoder.source(statement.operands[1], ptx::Type::u64);

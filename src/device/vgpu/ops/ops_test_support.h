@@ -1,4 +1,5 @@
-// A warp without a machine: registers by name, statements decoded with the rows of arithmetic and run one after the other.
+// A warp without a machine: registers by name, statements decoded with the rows of arithmetic and run one after the
+// other.
 //
 //     OpsMachine m(".reg .b32 a, b, d;");
 //     m.set<uint32_t>("a", {1, 2, 3});
@@ -54,7 +55,8 @@ class OpsMachine : public Decoder {
 
     /// Runs statements for the lanes of `active`. Throws what decoding throws.
     void run(const std::string& body, Mask active = kFullMask) {
-        module_ = ptx::parse(".version 9.0\n.target sm_90a\n.address_size 64\n.entry t() {\n" + declarations_ + body + "\n}\n");
+        module_ = ptx::parse(".version 9.0\n.target sm_90a\n.address_size 64\n.entry t() {\n" + declarations_ + body +
+                             "\n}\n");
         for (const ptx::Statement& statement : module_.functions.at(0).body) {
             Instruction in;
             decode(statement, in);
@@ -75,7 +77,8 @@ class OpsMachine : public Decoder {
     uint32_t source(const ptx::Operand& operand, ptx::Type type) override {
         if (operand.kind == ptx::Operand::Kind::integer) return constant(operand.bits, ptx::size_bytes(type));
         if (operand.kind == ptx::Operand::Kind::floating) {
-            if (operand.is_double && ptx::size_bytes(type) == 4) return constant(bits_of(static_cast<float>(as_double(operand.bits))), 4);
+            if (operand.is_double && ptx::size_bytes(type) == 4)
+                return constant(bits_of(static_cast<float>(as_double(operand.bits))), 4);
             return constant(operand.bits, ptx::size_bytes(type));
         }
         return of_width(operand, type);
@@ -93,7 +96,8 @@ class OpsMachine : public Decoder {
     }
     uint32_t constant(uint64_t bits, uint32_t bytes) override {
         const uint32_t offset = scratch(bytes);
-        for (uint32_t i = 0; i < kLanes; ++i) std::memcpy(warp_.registers + offset + i * std::max(bytes, 2u), &bits, std::max(bytes, 2u));
+        for (uint32_t i = 0; i < kLanes; ++i)
+            std::memcpy(warp_.registers + offset + i * std::max(bytes, 2u), &bits, std::max(bytes, 2u));
         return offset;
     }
     uint32_t label(std::string_view) override { throw Unsupported("labels"); }
@@ -105,7 +109,8 @@ class OpsMachine : public Decoder {
     const ptx::Function& function() const override { return module_.functions.at(0); }
 
     void decode(const ptx::Statement& statement, Instruction& in) {
-        for (const auto& rows : {integer_rows(), bit_rows(), float_rows(), half_rows(), convert_rows(), select_rows()}) {
+        for (const auto& rows :
+             {integer_rows(), bit_rows(), float_rows(), half_rows(), convert_rows(), select_rows()}) {
             for (const OpRow& row : rows) {
                 if (row.opcode != statement.opcode()) continue;
                 try {
@@ -129,7 +134,8 @@ class OpsMachine : public Decoder {
         (set<Sources>(names[i++], {sources}), ...);
         set<D>("d", {static_cast<D>(0x55)});
         run(statement);
-        for (uint32_t lane = 1; lane < kLanes; ++lane) EXPECT_EQ(std::memcmp(lane_of("d", 0), lane_of("d", lane), sizeof(D)), 0) << statement;
+        for (uint32_t lane = 1; lane < kLanes; ++lane)
+            EXPECT_EQ(std::memcmp(lane_of("d", 0), lane_of("d", lane), sizeof(D)), 0) << statement;
         return get<D>("d");
     }
 
@@ -187,9 +193,10 @@ template <typename D, typename A, typename B, typename C>
 void check(std::initializer_list<Case> cases) {
     for (const Case& one : cases) {
         OpsMachine machine = machine_of(8 * sizeof(A), 8 * sizeof(B), 8 * sizeof(C), 8 * sizeof(D));
-        const D d = machine.result_of<D>(one.statement, static_cast<A>(one.a), static_cast<B>(one.b), static_cast<C>(one.c));
-        EXPECT_EQ(d, static_cast<D>(one.d)) << one.statement << std::hex << " of 0x" << one.a << " 0x" << one.b << " 0x" << one.c
-                                            << " gives 0x" << +d << ", not 0x" << one.d;
+        const D d =
+            machine.result_of<D>(one.statement, static_cast<A>(one.a), static_cast<B>(one.b), static_cast<C>(one.c));
+        EXPECT_EQ(d, static_cast<D>(one.d)) << one.statement << std::hex << " of 0x" << one.a << " 0x" << one.b << " 0x"
+                                            << one.c << " gives 0x" << +d << ", not 0x" << one.d;
     }
 }
 

@@ -7,9 +7,10 @@ constexpr uint32_t kOne = 0x3f800000, kTwo = 0x40000000, kQuiet = 0x7fc00001, kT
 
 // Bit of each of (1, 2), (2, 1), (1, 1), (NaN, 1) for which a comparison holds.
 TEST(Select, ComparisonsOfFloats) {
-    const std::pair<const char*, Mask> cases[] = {
-        {"eq", 0b0100}, {"ne", 0b0011}, {"lt", 0b0001}, {"le", 0b0101}, {"gt", 0b0010}, {"ge", 0b0110}, {"equ", 0b1100},
-        {"neu", 0b1011}, {"ltu", 0b1001}, {"leu", 0b1101}, {"gtu", 0b1010}, {"geu", 0b1110}, {"num", 0b0111}, {"nan", 0b1000}};
+    const std::pair<const char*, Mask> cases[] = {{"eq", 0b0100},  {"ne", 0b0011},  {"lt", 0b0001},  {"le", 0b0101},
+                                                  {"gt", 0b0010},  {"ge", 0b0110},  {"equ", 0b1100}, {"neu", 0b1011},
+                                                  {"ltu", 0b1001}, {"leu", 0b1101}, {"gtu", 0b1010}, {"geu", 0b1110},
+                                                  {"num", 0b0111}, {"nan", 0b1000}};
     for (const auto& [name, expected] : cases) {
         OpsMachine m(".reg .b32 a, b; .reg .b64 x, y; .reg .b16 h, k, i, j; .reg .pred p;");
         m.set<uint32_t>("a", {kOne, kTwo, kOne, kQuiet});
@@ -20,7 +21,8 @@ TEST(Select, ComparisonsOfFloats) {
         m.set<uint16_t>("k", {0x4000, 0x3c00, 0x3c00, 0x3c00});
         m.set<uint16_t>("i", {0x3f80, 0x4000, 0x3f80, 0x7fc0});
         m.set<uint16_t>("j", {0x4000, 0x3f80, 0x3f80, 0x3f80});
-        for (const char* form : {".f32 p, a, b;", ".f64 p, x, y;", ".f16 p, h, k;", ".bf16 p, i, j;", ".ftz.f32 p, a, b;"}) {
+        for (const char* form :
+             {".f32 p, a, b;", ".f64 p, x, y;", ".f16 p, h, k;", ".bf16 p, i, j;", ".ftz.f32 p, a, b;"}) {
             m.run(std::string("setp.") + name + form);
             EXPECT_EQ(m.mask("p") & 0xf, expected) << name << form;
         }
@@ -28,9 +30,10 @@ TEST(Select, ComparisonsOfFloats) {
 }
 
 TEST(Select, ComparisonsOfIntegers) {
-    const std::tuple<const char*, Mask> cases[] = {
-        {"lt.s32", 0b0011}, {"lt.u32", 0b0001}, {"lo.u32", 0b0001}, {"ls.u32", 0b0101}, {"hi.u32", 0b1010}, {"hs.u32", 0b1110},
-        {"ge.s32", 0b1100}, {"eq.b32", 0b0100}, {"ne.s32", 0b1011}, {"gt.u32", 0b1010}, {"le.s32", 0b0111}};
+    const std::tuple<const char*, Mask> cases[] = {{"lt.s32", 0b0011}, {"lt.u32", 0b0001}, {"lo.u32", 0b0001},
+                                                   {"ls.u32", 0b0101}, {"hi.u32", 0b1010}, {"hs.u32", 0b1110},
+                                                   {"ge.s32", 0b1100}, {"eq.b32", 0b0100}, {"ne.s32", 0b1011},
+                                                   {"gt.u32", 0b1010}, {"le.s32", 0b0111}};
     for (const auto& [name, expected] : cases) {
         OpsMachine m(".reg .b32 a, b; .reg .pred p;");
         m.set<uint32_t>("a", {1, 0xffffffff, 5, 3});
@@ -56,10 +59,11 @@ TEST(Select, JoinedAndSecondPredicate) {
     OpsMachine m(".reg .b32 a; .reg .pred p, q, c;");
     m.set<uint32_t>("a", {0, 1, 0, 1});
     m.set_mask("c", 0b1100);
-    const std::tuple<const char*, Mask, Mask> cases[] = {
-        {"setp.eq.and.u32 p|q, a, 0, c;", 0b0100, 0b1000}, {"setp.eq.or.u32 p|q, a, 0, c;", 0b1101, 0b1110},
-        {"setp.eq.xor.u32 p|q, a, 0, c;", 0b1001, 0b0110}, {"setp.eq.and.u32 p|q, a, 0, !c;", 0b0001, 0b0010},
-        {"setp.eq.u32 p|q, a, 0;", 0b0101, 0b1010}};
+    const std::tuple<const char*, Mask, Mask> cases[] = {{"setp.eq.and.u32 p|q, a, 0, c;", 0b0100, 0b1000},
+                                                         {"setp.eq.or.u32 p|q, a, 0, c;", 0b1101, 0b1110},
+                                                         {"setp.eq.xor.u32 p|q, a, 0, c;", 0b1001, 0b0110},
+                                                         {"setp.eq.and.u32 p|q, a, 0, !c;", 0b0001, 0b0010},
+                                                         {"setp.eq.u32 p|q, a, 0;", 0b0101, 0b1010}};
     for (const auto& [statement, p, q] : cases) {
         m.run(statement, 0xf);
         EXPECT_EQ(m.mask("p"), p) << statement;

@@ -1,7 +1,8 @@
 // What the lanes of a warp do together: shuffles, votes, matches, reductions, elections and the warp barrier.
 //
-// Each lane names in a mask the lanes that take part. Lanes that have not come yet are waited for (Warp::wait: the instruction
-// runs again when they join); threads that have ended are not. A value taken from a lane that does not take part is a fault.
+// Each lane names in a mask the lanes that take part. Lanes that have not come yet are waited for (Warp::wait: the
+// instruction runs again when they join); threads that have ended are not. A value taken from a lane that does not take
+// part is a fault.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,33 +18,42 @@ namespace {
 
 using ptx::Type;
 
-/// Calls body(lanes, mask) for the lanes of each distinct member mask (register `in.e`) once all that it names and that live are here.
+/// Calls body(lanes, mask) for the lanes of each distinct member mask (register `in.e`) once all that it names and that
+/// live are here.
 template <typename Body>
 void gather(Warp& warp, const Instruction& in, Mask active, Body body) {
     const uint32_t* masks = warp.lanes<uint32_t>(in.e);
     for (Mask rest = active; rest != 0;) {
         const Mask members = masks[first_lane(rest)];
-        const Mask same = rest & (members == kFullMask && rest == kFullMask ? kFullMask : mask_of([&](uint32_t i) { return masks[i] == members; }));
+        const Mask same = rest & (members == kFullMask && rest == kFullMask ? kFullMask : mask_of([&](uint32_t i) {
+                              return masks[i] == members;
+                          }));
         rest &= ~same;
         if (const Mask strangers = same & ~members; strangers != 0) {
             warp.fault(in, strangers,
-                       {.check = Check::absent_lane, .message = fmt::format("lanes {:#x} run this with the mask {:#x}, which does not name them", strangers, members)});
+                       {.check = Check::absent_lane,
+                        .message = fmt::format("lanes {:#x} run this with the mask {:#x}, which does not name them",
+                                               strangers, members)});
             return;
         }
         const Mask needed = members & warp.alive;
-        if ((needed & ~same) != 0) warp.wait(in, same, Group::State::at_warp_sync, 0, needed);
-        else if (!body(same, members)) return;
+        if ((needed & ~same) != 0)
+            warp.wait(in, same, Group::State::at_warp_sync, 0, needed);
+        else if (!body(same, members))
+            return;
     }
 }
 
-// shfl: in.d result, in.a value, in.b lane or distance, in.c clamp and segments, in.e mask; in.immediate: the predicate's offset or -1.
+// shfl: in.d result, in.a value, in.b lane or distance, in.c clamp and segments, in.e mask; in.immediate: the
+// predicate's offset or -1.
 
 enum class Shuffle : uint8_t { up, down, butterfly, index };
 
 template <Shuffle kMode>
 void shuffle(Warp& warp, const Instruction& in, Mask active) {
     gather(warp, in, active, [&](Mask lanes, Mask members) {
-        const uint32_t *a = warp.lanes<uint32_t>(in.a), *b = warp.lanes<uint32_t>(in.b), *c = warp.lanes<uint32_t>(in.c);
+        const uint32_t *a = warp.lanes<uint32_t>(in.a), *b = warp.lanes<uint32_t>(in.b),
+                       *c = warp.lanes<uint32_t>(in.c);
         alignas(64) uint32_t result[kLanes];
         Mask valid = 0, absent = 0;
         uint32_t from[kLanes];
@@ -52,10 +62,15 @@ void shuffle(Warp& warp, const Instruction& in, Mask active) {
             const uint32_t last = (lane & segments) | (clamp & ~segments), first = lane & segments;
             int32_t source = 0;
             bool inside = false;
-            if constexpr (kMode == Shuffle::up) source = static_cast<int32_t>(lane - value), inside = source >= static_cast<int32_t>(last);
-            if constexpr (kMode == Shuffle::down) source = static_cast<int32_t>(lane + value), inside = source <= static_cast<int32_t>(last);
-            if constexpr (kMode == Shuffle::butterfly) source = static_cast<int32_t>(lane ^ value), inside = source <= static_cast<int32_t>(last);
-            if constexpr (kMode == Shuffle::index) source = static_cast<int32_t>(first | (value & ~segments)), inside = source <= static_cast<int32_t>(last);
+            if constexpr (kMode == Shuffle::up)
+                source = static_cast<int32_t>(lane - value), inside = source >= static_cast<int32_t>(last);
+            if constexpr (kMode == Shuffle::down)
+                source = static_cast<int32_t>(lane + value), inside = source <= static_cast<int32_t>(last);
+            if constexpr (kMode == Shuffle::butterfly)
+                source = static_cast<int32_t>(lane ^ value), inside = source <= static_cast<int32_t>(last);
+            if constexpr (kMode == Shuffle::index)
+                source = static_cast<int32_t>(first | (value & ~segments)),
+                inside = source <= static_cast<int32_t>(last);
             from[lane] = inside ? static_cast<uint32_t>(source) & 31 : lane;
             valid |= inside ? kLaneBits32.bit[lane] : 0;
             result[lane] = a[from[lane]];
@@ -63,10 +78,12 @@ void shuffle(Warp& warp, const Instruction& in, Mask active) {
         for (Mask rest = lanes & valid; lanes != kFullMask && rest != 0; rest &= rest - 1)
             if ((lanes >> from[first_lane(rest)] & 1) == 0) absent |= rest & -rest;
         if (absent != 0) {
-            warp.fault(in, absent,
-                       {.check = Check::absent_lane,
-                        .message = fmt::format("lane {} reads from lane {}, which {}", first_lane(absent), from[first_lane(absent)],
-                                               (members >> from[first_lane(absent)] & 1) == 0 ? "the mask does not name" : "is not there")});
+            warp.fault(
+                in, absent,
+                {.check = Check::absent_lane,
+                 .message = fmt::format(
+                     "lane {} reads from lane {}, which {}", first_lane(absent), from[first_lane(absent)],
+                     (members >> from[first_lane(absent)] & 1) == 0 ? "the mask does not name" : "is not there")});
             return false;
         }
         blend(warp.lanes<uint32_t>(in.d), result, lanes);
@@ -78,16 +95,23 @@ void shuffle(Warp& warp, const Instruction& in, Mask active) {
 void decode_shfl(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
     Modifiers modifiers(statement);
     if (!modifiers.take("sync")) throw Unsupported("shuffles without a mask");
-    if (modifiers.take("up")) in.run = shuffle<Shuffle::up>;
-    else if (modifiers.take("down")) in.run = shuffle<Shuffle::down>;
-    else if (modifiers.take("bfly")) in.run = shuffle<Shuffle::butterfly>;
-    else if (modifiers.take("idx")) in.run = shuffle<Shuffle::index>;
-    else throw Unsupported("this mode");
+    if (modifiers.take("up"))
+        in.run = shuffle<Shuffle::up>;
+    else if (modifiers.take("down"))
+        in.run = shuffle<Shuffle::down>;
+    else if (modifiers.take("bfly"))
+        in.run = shuffle<Shuffle::butterfly>;
+    else if (modifiers.take("idx"))
+        in.run = shuffle<Shuffle::index>;
+    else
+        throw Unsupported("this mode");
     if (ptx::size_bytes(modifiers.type()) != 4) throw Unsupported("this type");
     modifiers.finish({5});
     const auto& operands = statement.operands;
     in.d = decoder.destination(operands[0], Type::b32);
-    in.immediate = operands[0].elements.empty() ? -1 : static_cast<int64_t>(decoder.destination(operands[0].elements[0], Type::pred));
+    in.immediate = operands[0].elements.empty()
+                       ? -1
+                       : static_cast<int64_t>(decoder.destination(operands[0].elements[0], Type::pred));
     in.a = decoder.source(operands[1], Type::b32);
     in.b = decoder.source(operands[2], Type::b32);
     in.c = decoder.source(operands[3], Type::b32);
@@ -118,11 +142,16 @@ void decode_vote(Decoder& decoder, const ptx::Statement& statement, Instruction&
     Modifiers modifiers(statement);
     if (!modifiers.take("sync")) throw Unsupported("votes without a mask");
     const bool ballot = modifiers.take("ballot");
-    if (ballot) in.run = vote<Vote::ballot>;
-    else if (modifiers.take("all")) in.run = vote<Vote::all>;
-    else if (modifiers.take("any")) in.run = vote<Vote::any>;
-    else if (modifiers.take("uni")) in.run = vote<Vote::uni>;
-    else throw Unsupported("this mode");
+    if (ballot)
+        in.run = vote<Vote::ballot>;
+    else if (modifiers.take("all"))
+        in.run = vote<Vote::all>;
+    else if (modifiers.take("any"))
+        in.run = vote<Vote::any>;
+    else if (modifiers.take("uni"))
+        in.run = vote<Vote::uni>;
+    else
+        throw Unsupported("this mode");
     modifiers.take(ballot ? "b32" : "pred");
     modifiers.finish({3});
     in.d = decoder.destination(statement.operands[0], ballot ? Type::b32 : Type::pred);
@@ -160,10 +189,13 @@ void decode_match(Decoder& decoder, const ptx::Statement& statement, Instruction
     const Type type = modifiers.type();
     modifiers.finish({3});
     const bool wide = ptx::size_bytes(type) == 8;
-    in.run = wide ? (all ? match<uint64_t, true> : match<uint64_t, false>) : (all ? match<uint32_t, true> : match<uint32_t, false>);
+    in.run = wide ? (all ? match<uint64_t, true> : match<uint64_t, false>)
+                  : (all ? match<uint32_t, true> : match<uint32_t, false>);
     const auto& operands = statement.operands;
     in.d = decoder.destination(operands[0], Type::b32);
-    in.immediate = operands[0].elements.empty() ? -1 : static_cast<int64_t>(decoder.destination(operands[0].elements[0], Type::pred));
+    in.immediate = operands[0].elements.empty()
+                       ? -1
+                       : static_cast<int64_t>(decoder.destination(operands[0].elements[0], Type::pred));
     in.a = decoder.source(operands[1], wide ? Type::b64 : Type::b32);
     in.e = decoder.source(operands[2], Type::b32);
     in.mix = Mix::warp;
@@ -192,15 +224,24 @@ void decode_redux(Decoder& decoder, const ptx::Statement& statement, Instruction
     modifiers.finish({3});
     if (type != Type::u32 && type != Type::s32 && type != Type::b32) throw Unsupported("this type");
     const bool is_signed = type == Type::s32;
-    if (operation == "add") in.run = reduce<[](U a, U b) { return a + b; }>;
-    else if (operation == "and") in.run = reduce<[](U a, U b) { return a & b; }>;
-    else if (operation == "or") in.run = reduce<[](U a, U b) { return a | b; }>;
-    else if (operation == "xor") in.run = reduce<[](U a, U b) { return a ^ b; }>;
-    else if (operation == "min" && is_signed) in.run = reduce<[](U a, U b) { return static_cast<U>(std::min(static_cast<S>(a), static_cast<S>(b))); }>;
-    else if (operation == "max" && is_signed) in.run = reduce<[](U a, U b) { return static_cast<U>(std::max(static_cast<S>(a), static_cast<S>(b))); }>;
-    else if (operation == "min") in.run = reduce<[](U a, U b) { return std::min(a, b); }>;
-    else if (operation == "max") in.run = reduce<[](U a, U b) { return std::max(a, b); }>;
-    else throw Unsupported("this operation");
+    if (operation == "add")
+        in.run = reduce<[](U a, U b) { return a + b; }>;
+    else if (operation == "and")
+        in.run = reduce<[](U a, U b) { return a & b; }>;
+    else if (operation == "or")
+        in.run = reduce<[](U a, U b) { return a | b; }>;
+    else if (operation == "xor")
+        in.run = reduce<[](U a, U b) { return a ^ b; }>;
+    else if (operation == "min" && is_signed)
+        in.run = reduce<[](U a, U b) { return static_cast<U>(std::min(static_cast<S>(a), static_cast<S>(b))); }>;
+    else if (operation == "max" && is_signed)
+        in.run = reduce<[](U a, U b) { return static_cast<U>(std::max(static_cast<S>(a), static_cast<S>(b))); }>;
+    else if (operation == "min")
+        in.run = reduce<[](U a, U b) { return std::min(a, b); }>;
+    else if (operation == "max")
+        in.run = reduce<[](U a, U b) { return std::max(a, b); }>;
+    else
+        throw Unsupported("this operation");
     in.d = decoder.destination(statement.operands[0], Type::b32);
     in.a = decoder.source(statement.operands[1], Type::b32);
     in.e = decoder.source(statement.operands[2], Type::b32);
@@ -235,7 +276,9 @@ void decode_elect(Decoder& decoder, const ptx::Statement& statement, Instruction
     modifiers.finish({2});
     const auto& operands = statement.operands;
     in.d = decoder.destination(operands[0], Type::b32);
-    in.immediate = operands[0].elements.empty() ? -1 : static_cast<int64_t>(decoder.destination(operands[0].elements[0], Type::pred));
+    in.immediate = operands[0].elements.empty()
+                       ? -1
+                       : static_cast<int64_t>(decoder.destination(operands[0].elements[0], Type::pred));
     in.e = decoder.source(operands[1], Type::b32);
     in.mix = Mix::warp;
     in.run = elect;
@@ -253,19 +296,25 @@ void warp_barrier(Warp& warp, const Instruction& in, Mask active) {
         rest &= ~same;
         if ((same & ~members) != 0) {
             warp.fault(in, same & ~members,
-                       {.check = Check::absent_lane, .message = fmt::format("lanes {:#x} wait with the mask {:#x}, which does not name them", same & ~members, members)});
+                       {.check = Check::absent_lane,
+                        .message = fmt::format("lanes {:#x} wait with the mask {:#x}, which does not name them",
+                                               same & ~members, members)});
             return;
         }
         const Mask needed = members & warp.alive;
         Mask here = same;
         for (const Group& group : warp.groups)
-            if (group.state == Group::State::at_warp_sync && group.at->run == warp_barrier && (group.needed & warp.alive) == needed) here |= group.lanes;
+            if (group.state == Group::State::at_warp_sync && group.at->run == warp_barrier &&
+                (group.needed & warp.alive) == needed)
+                here |= group.lanes;
         if ((needed & ~here) != 0) {
             warp.wait(in, same, Group::State::at_warp_sync, 0, needed);
             continue;
         }
         for (Group& group : warp.groups) {
-            if (group.state != Group::State::at_warp_sync || group.at->run != warp_barrier || (group.needed & warp.alive) != needed) continue;
+            if (group.state != Group::State::at_warp_sync || group.at->run != warp_barrier ||
+                (group.needed & warp.alive) != needed)
+                continue;
             group.state = Group::State::runnable;
             ++group.pc;
             warp.limit = 0;
@@ -285,8 +334,14 @@ void decode_warp_barrier(Decoder& decoder, const ptx::Statement& statement, Inst
 }
 
 constexpr OpRow kRows[] = {
-    {"shfl", decode_shfl},   {"vote", decode_vote},   {"match", decode_match},      {"redux", decode_redux},
-    {"activemask", decode_activemask}, {"elect", decode_elect}, {"bar", decode_warp_barrier}, {"barrier", decode_warp_barrier},
+    {"shfl", decode_shfl},
+    {"vote", decode_vote},
+    {"match", decode_match},
+    {"redux", decode_redux},
+    {"activemask", decode_activemask},
+    {"elect", decode_elect},
+    {"bar", decode_warp_barrier},
+    {"barrier", decode_warp_barrier},
 };
 
 }  // namespace

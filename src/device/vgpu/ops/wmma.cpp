@@ -1,5 +1,6 @@
-// wmma: loads, stores and products of fragments whose layout only the hardware knows. Ours is the plain one: a fragment's elements
-// by rows (A, C, D) or columns (B), lane after lane; a fragment with more places than elements holds them again.
+// wmma: loads, stores and products of fragments whose layout only the hardware knows. Ours is the plain one: a
+// fragment's elements by rows (A, C, D) or columns (B), lane after lane; a fragment with more places than elements
+// holds them again.
 #include <cstring>
 
 #include "device/vgpu/block.h"
@@ -38,8 +39,8 @@ struct Fragment {
 struct Wmma : Extra {
     Fragment a, b, c, d;  // a move uses `d` alone
     Space space = Space::none;
-    bool by_rows = true;   // of a move's matrix in memory
-    uint32_t stride = 0;   // register offset, in elements; 0: dense
+    bool by_rows = true;  // of a move's matrix in memory
+    uint32_t stride = 0;  // register offset, in elements; 0: dense
     bool saturates = false;
 };
 
@@ -56,10 +57,14 @@ void move_fragment(Warp& warp, const Instruction& in, Mask active) {
         alignas(64) uint64_t address[kLanes];
         Mask lanes = kFullMask;
         for (uint32_t lane = 0; lane < kLanes; ++lane) {
-            const uint32_t place = lane * places + e, index = place % count, row = index / fragment.columns, column = index % fragment.columns;
+            const uint32_t place = lane * places + e, index = place % count, row = index / fragment.columns,
+                           column = index % fragment.columns;
             if (!kLoads && place >= count) lanes &= ~(Mask{1} << lane);
-            const uint64_t stride = wmma.stride != 0 ? warp.lanes<uint32_t>(wmma.stride)[lane] : wmma.by_rows ? fragment.columns : fragment.rows;
-            address[lane] = base[lane] + (wmma.by_rows ? row * stride + column : column * stride + row) * fragment.bytes();
+            const uint64_t stride = wmma.stride != 0 ? warp.lanes<uint32_t>(wmma.stride)[lane]
+                                    : wmma.by_rows   ? fragment.columns
+                                                     : fragment.rows;
+            address[lane] =
+                base[lane] + (wmma.by_rows ? row * stride + column : column * stride + row) * fragment.bytes();
         }
         if (lanes == 0) continue;
         for (uint32_t lane = 0; lane < kLanes; ++lane)
@@ -68,7 +73,8 @@ void move_fragment(Warp& warp, const Instruction& in, Mask active) {
         const auto move = [&](Space space, const uint64_t* inside, Mask some) {
             if (!kLoads && space == Space::shared) {
                 alignas(64) std::byte values[kLanes * 32];
-                for (uint32_t lane = 0; lane < kLanes; ++lane) std::memcpy(values + lane * 32, fragment.at(warp, lane, e), fragment.bytes());
+                for (uint32_t lane = 0; lane < kLanes; ++lane)
+                    std::memcpy(values + lane * 32, fragment.at(warp, lane, e), fragment.bytes());
                 const Pattern pattern = pattern_of(inside, some, fragment.bytes());
                 ++warp.block->changes;
                 good = good && prepare_shared(warp, in, inside, some, fragment.bytes(), pattern) &&
@@ -76,16 +82,22 @@ void move_fragment(Warp& warp, const Instruction& in, Mask active) {
                 return;
             }
             Access access;
-            good = good && reach(warp, in, space, inside, some, fragment.bytes(), kLoads ? Intent::read : Intent::write, access);
+            good = good && reach(warp, in, space, inside, some, fragment.bytes(), kLoads ? Intent::read : Intent::write,
+                                 access);
             for (Mask rest = good ? some : 0; rest != 0; rest &= rest - 1) {
                 const uint32_t lane = first_lane(rest);
-                std::byte* host = access.contiguous ? access.lane[0] + size_t{lane} * fragment.bytes() : access.lane[lane];
-                if (kLoads) std::memcpy(fragment.at(warp, lane, e), host, fragment.bytes());
-                else std::memcpy(host, fragment.at(warp, lane, e), fragment.bytes());
+                std::byte* host =
+                    access.contiguous ? access.lane[0] + size_t{lane} * fragment.bytes() : access.lane[lane];
+                if (kLoads)
+                    std::memcpy(fragment.at(warp, lane, e), host, fragment.bytes());
+                else
+                    std::memcpy(host, fragment.at(warp, lane, e), fragment.bytes());
             }
         };
-        if (wmma.space != Space::none) move(wmma.space, address, lanes);
-        else by_space(warp, address, lanes, move);
+        if (wmma.space != Space::none)
+            move(wmma.space, address, lanes);
+        else
+            by_space(warp, address, lanes, move);
         if (!good) return;
     }
 }
@@ -113,7 +125,11 @@ struct Shape {
     std::string_view name;
     uint32_t m, n, k;
 };
-constexpr Shape kShapes[] = {{"m16n16k16", 16, 16, 16}, {"m8n32k16", 8, 32, 16}, {"m32n8k16", 32, 8, 16}, {"m16n16k8", 16, 16, 8}, {"m8n8k4", 8, 8, 4}};
+constexpr Shape kShapes[] = {{"m16n16k16", 16, 16, 16},
+                             {"m8n32k16", 8, 32, 16},
+                             {"m32n8k16", 32, 8, 16},
+                             {"m16n16k8", 16, 16, 8},
+                             {"m8n8k4", 8, 8, 4}};
 
 Shape take_shape(Modifiers& modifiers) {
     for (const Shape& shape : kShapes)
@@ -123,16 +139,23 @@ Shape take_shape(Modifiers& modifiers) {
 
 void take_registers(Decoder& decoder, const ptx::Operand& list, Fragment& fragment, bool destination) {
     const std::vector<ptx::Operand> one{list};
-    const auto type = fragment.element == Element::f64 ? ptx::Type::f64 : fragment.element == Element::f32 ? ptx::Type::f32 : ptx::Type::b32;
+    const auto type = fragment.element == Element::f64   ? ptx::Type::f64
+                      : fragment.element == Element::f32 ? ptx::Type::f32
+                                                         : ptx::Type::b32;
     for (const auto& element : list.kind == Kind::vector ? list.elements : one)
         fragment.registers.push_back(destination ? decoder.destination(element, type) : decoder.source(element, type));
-    if (fragment.places() * kLanes < fragment.rows * fragment.columns) throw Unsupported("too few registers for the fragment");
+    if (fragment.places() * kLanes < fragment.rows * fragment.columns)
+        throw Unsupported("too few registers for the fragment");
 }
 
 void decode_move(Decoder& base, const ptx::Statement& statement, Instruction& in, Modifiers& modifiers, bool loads) {
     auto& decoder = static_cast<ProgramDecoder&>(base);
     auto wmma = std::make_unique<Wmma>();
-    const char part = modifiers.take("a") ? 'a' : modifiers.take("b") ? 'b' : modifiers.take("c") ? 'c' : modifiers.take("d") ? 'd' : '?';
+    const char part = modifiers.take("a")   ? 'a'
+                      : modifiers.take("b") ? 'b'
+                      : modifiers.take("c") ? 'c'
+                      : modifiers.take("d") ? 'd'
+                                            : '?';
     if (!modifiers.take("sync") || !modifiers.take("aligned")) throw Unsupported("this form");
     wmma->by_rows = modifiers.take("row");
     if (!wmma->by_rows && !modifiers.take("col")) throw Unsupported("this layout");

@@ -1,0 +1,120 @@
+// The approximate functions of f32 and f64 (PTX ISA 9.0, sections 9.7.3.8 and 9.7.3.13 to 22); their mathematics is
+// functions.h's.
+#include <cmath>
+
+#include "device/vgpu/ops/float.h"
+#include "device/vgpu/ops/formats.h"
+#include "device/vgpu/ops/functions.h"
+#include "device/vgpu/ops/lanes.h"
+#include "device/vgpu/ops/modifiers.h"
+
+namespace recuda::vgpu {
+namespace {
+
+using ptx::Statement;
+using ptx::Type;
+
+/// a * (1 / b): above 2^126 the reciprocal is a flushed denormal, so the quotient is 0, or NaN of an infinity.
+float approximate_quotient(float a, float b) {
+    const float magnitude = std::fabs(b);
+    const float quotient = a / b;
+    const float beyond = a * as_float(bits_of(b) & 0x80000000u);
+    return magnitude > 0x1p126f && magnitude < INFINITY ? beyond : quotient;
+}
+
+float reciprocal_root(float x) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(x))); }
+
+float sine_or_cosine(float x, int quadrants) {
+    if (!(std::fabs(x) < kWaveLimit))
+        return canonical(static_cast<float>(quadrants == 0 ? std::sin(double{x}) : std::cos(double{x})));
+    return wave_of(x, quadrants);
+}
+
+template <int quadrants, bool ftz>
+void wave(Warp& warp, const Instruction& in, Mask active) {
+    const auto* a = warp.lanes<float>(in.a);
+    auto* d = warp.lanes<float>(in.d);
+    bool small = true;
+    for (uint32_t i = 0; i < kLanes; ++i) small &= std::fabs(a[i]) < kWaveLimit;
+    if (small)
+        for_lanes(d, active, [&](uint32_t i) { return output<ftz, false>(wave_of(input<ftz>(a[i]), quadrants)); });
+    else
+        for_active_lanes(d, active,
+                         [&](uint32_t i) { return output<ftz, false>(sine_or_cosine(input<ftz>(a[i]), quadrants)); });
+}
+
+template <float (*function)(float)>
+Handler function_handler(bool ftz) {
+    return ftz ? lanes<[](float a) { return output<true, false>(function(input<true>(a))); }>
+               : lanes<[](float a) { return output<false, false>(function(a)); }>;
+}
+
+float reciprocal(float x) { return 1.0f / x; }
+float root(float x) { return std::sqrt(x); }
+
+/// rcp.approx.ftz.f64 and rsqrt.approx{.ftz}.f64: the upper 32 bits of the value, denormals flushed by .ftz, the lower
+/// 32 zero.
+template <bool is_root, bool ftz>
+double upper_word(double x) {
+    const auto flush = [](double v) {
+        return as_double((bits_of(v) & 0x7ff0000000000000) == 0 ? bits_of(v) & 0x8000000000000000 : bits_of(v));
+    };
+    const double in = ftz ? flush(x) : x;
+    const double exact = is_root ? 1.0 / std::sqrt(in) : 1.0 / in;
+    const double result = ftz ? flush(exact) : exact;
+    return is_nan(result) ? with_payload(result, x) : as_double(bits_of(result) & 0xffffffff00000000);
+}
+
+Handler approximate_single(std::string_view opcode, bool ftz) {
+    if (opcode == "rcp") return function_handler<reciprocal>(ftz);
+    if (opcode == "sqrt") return function_handler<root>(ftz);
+    if (opcode == "rsqrt") return function_handler<reciprocal_root>(ftz);
+    if (opcode == "ex2") return function_handler<exp2_of>(ftz);
+    if (opcode == "lg2") return function_handler<log2_of>(ftz);
+    if (opcode == "tanh") return function_handler<tanh_of>(ftz);
+    if (opcode == "sin") return ftz ? wave<0, true> : wave<0, false>;
+    return ftz ? wave<1, true> : wave<1, false>;
+}
+
+}  // namespace
+
+void decode_function(Decoder& decoder, const Statement& statement, Instruction& in) {
+    Modifiers modifiers(statement);
+    in.mix = Mix::special;
+    const std::string_view opcode = statement.opcode();
+    const Type type = modifiers.type();
+    if (type != Type::f32 && type != Type::f64) not_mine();
+    if (!modifiers.take("approx")) unsupported(statement);
+    const bool ftz = modifiers.take("ftz");
+    if (type == Type::f32)
+        in.run = approximate_single(opcode, ftz);
+    else if (opcode == "rcp" && ftz)
+        in.run = lanes<upper_word<false, true>>;
+    else if (opcode == "rsqrt")
+        in.run = ftz ? lanes<upper_word<true, true>> : lanes<upper_word<true, false>>;
+    else
+        unsupported(statement);
+    modifiers.finish({2});
+    set_operands(decoder, statement, in, type, {type});
+}
+
+void decode_approximate_divide(Decoder& decoder, const Statement& statement, Instruction& in) {
+    Modifiers modifiers(statement);
+    in.mix = Mix::special;
+    if (modifiers.type() != Type::f32) unsupported(statement);
+    const bool full = modifiers.take("full"), ftz = modifiers.take("ftz");
+    modifiers.take("approx");
+    modifiers.finish({3});
+    if (full) {
+        in.run = ftz ? lanes<[](float a, float b) { return output<true, false>(flushed(a) / flushed(b)); }>
+                     : lanes<[](float a, float b) { return canonical(a / b); }>;
+    } else {
+        in.run = ftz ? lanes<[](float a, float b) {
+            return output<true, false>(approximate_quotient(flushed(a), flushed(b)));
+        }>
+                     : lanes<[](float a, float b) { return canonical(approximate_quotient(a, b)); }>;
+    }
+    set_operands(decoder, statement, in, Type::f32, {Type::f32, Type::f32});
+}
+
+}  // namespace recuda::vgpu

@@ -1,0 +1,41 @@
+// Parts of the memory instructions that have files of their own.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "device/vgpu/decode.h"
+#include "device/vgpu/program.h"
+
+namespace recuda::vgpu {
+
+/// Registers of a vector, element by element.
+struct Vector : Extra {
+    std::vector<uint32_t> offsets;
+};
+
+/// 128 bits as two halves.
+struct Wide {
+    uint64_t low, high;
+};
+
+/// Loads of a signed type fill a wider register with its sign.
+bool is_signed(ptx::Type type);
+
+/// Offset and bytes a lane of an element's register; a load's sink gets a scratch register, a store's literal a
+/// constant.
+std::pair<uint32_t, uint32_t> element_register(ProgramDecoder& decoder, const ptx::Operand& operand, ptx::Type type,
+                                               bool loads);
+
+/// ld.param and st.param by name (parameter.cpp); false where the address is no variable in .param space.
+bool decode_parameter(ProgramDecoder& decoder, const ptx::Statement& statement, Instruction& in, ptx::Type type,
+                      bool loads);
+
+// order.cpp: what hints, orders or copies without registers.
+void decode_hint(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
+void decode_createpolicy(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
+void decode_fence(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
+void decode_cp(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
+
+}  // namespace recuda::vgpu

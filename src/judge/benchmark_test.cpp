@@ -1,0 +1,201 @@
+// Measuring and comparing, on the virtual GPU with a clock of our own: what a real GPU adds is in tests/gpu.
+#include "judge/benchmark.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/process.h"
+#include "build/builder.h"
+#include "device/counters.h"
+#include "device/limits.h"
+#include "device/vgpu/vgpu.h"
+#include "judge/judge.h"
+#include "judge/reference.h"
+#include "judge/ring.h"
+#include "task/catalogue.h"
+#include "task/op.h"
+
+namespace recuda {
+namespace {
+
+/// The virtual GPU, with a time made of what it counted.
+class TimedDevice : public Device {
+ public:
+    explicit TimedDevice(double ns_an_instruction)
+        : device_(make_vgpu()), info_(device_->info()), ns_an_instruction_(ns_an_instruction) {
+        info_.measures_time = true;
+        info_.l2_bytes = 64 << 10;
+        info_.memory_bytes_per_ns = 1;
+    }
+    const DeviceInfo& info() const override { return info_; }
+    BufferId allocate(std::string name, uint64_t bytes) override { return device_->allocate(std::move(name), bytes); }
+    void free(BufferId buffer) override { device_->free(buffer); }
+    void write(BufferId buffer, uint64_t offset, std::span<const std::byte> bytes) override {
+        device_->write(buffer, offset, bytes);
+    }
+    void read(BufferId buffer, uint64_t offset, std::span<std::byte> bytes) override {
+        device_->read(buffer, offset, bytes);
+    }
+    void fill(BufferId buffer, std::byte value, bool poison) override { device_->fill(buffer, value, poison); }
+    ModuleId load(const Binary& binary) override { return device_->load(binary); }
+    void unload(ModuleId module) override { device_->unload(module); }
+    Execution run(std::span<const Launch> launches, const RunOptions& options) override {
+        return device_->run(launches, options);
+    }
+
+    /// Each sequence runs once, so that its outputs are there; its further runs take the same time.
+    Timing time(const TimingRequest& request) override {
+        Timing timing{.method = "counted"};
+        std::vector<double> ns(request.sequences.size(), -1);
+        size_t next = 0;
+        for (uint32_t sample = 0; sample < request.warmups + request.samples; ++sample) {
+            double sum = 0;
+            for (uint32_t i = 0; i < request.runs_per_sample; ++i, next = (next + 1) % ns.size()) {
+                if (ns[next] < 0) ns[next] = run_once(request, next);
+                sum += ns[next];
+            }
+            if (sample >= request.warmups) timing.samples_ns.push_back(sum / request.runs_per_sample);
+        }
+        timing.clock_mhz.assign(timing.samples_ns.size(), 1980);
+        return timing;
+    }
+
+ private:
+    double run_once(const TimingRequest& request, size_t sequence) {
+        for (const BufferId buffer : request.cleared) device_->fill(buffer, std::byte{0}, false);
+        const Execution execution = device_->run(request.sequences[sequence], {.count = true});
+        EXPECT_EQ(execution.outcome, Outcome::correct) << execution.log;
+        return 10 + ns_an_instruction_ * static_cast<double>(execution.counters->warp_instructions);
+    }
+
+    std::unique_ptr<Device> device_;
+    DeviceInfo info_;
+    double ns_an_instruction_;
+};
+
+class BenchmarkTest : public ::testing::Test {
+ protected:
+    BenchmarkTest()
+        : builder_(make_builder({.workers = 2,
+                                 .cache_folder = (folder_.path() / "builds").string(),
+                                 .worker_command = {this_program(), "compile-worker"}})),
+          catalogue_(RECUDA_SOURCE_DIR) {
+        write_atomically(folder_.path() / "small.toml", R"(
+family = "small"
+model = "none"
+[rmsnorm]
+op = "rmsnorm"
+axes = { H = 264 }
+scalars = { eps = 1e-5 }
+verify = { T = [1, 3] }
+bench = { T = [1, 4] }
+[add_rmsnorm]
+op = "add_rmsnorm"
+axes = { H = 264 }
+scalars = { eps = 1e-5 }
+verify = { T = [1] }
+bench = { T = [2] }
+[router]
+op = "sigmoid_topk_router"
+axes = { E = 32, K = 4 }
+scalars = { scale = 2.5 }
+verify = { T = [1] }
+bench = { T = [2] }
+)");
+    }
+
+    Task task(const std::string& name) {
+        return catalogue_.task((folder_.path() / "small.toml").string() + "#" + name);
+    }
+
+    Evaluation judged(const std::string& task_name, const std::string& seed, double ns_an_instruction,
+                      std::vector<std::string> baselines = {"plain", "reference"}) {
+        const Task one = task(task_name);
+        auto device = std::make_unique<TimedDevice>(ns_an_instruction);
+        const Candidate candidate = candidate_from(
+            one.op->folder / "seeds" / seed, std::vector<Axes>{one.verify[0], one.bench[0]}, limits_of(device->info()));
+        std::vector<Checked> all = check(one, std::move(device), *builder_, std::span(&candidate, 1),
+                                         {.seed = 7, .baselines = std::move(baselines)});
+        return std::move(all.at(0).evaluation);
+    }
+
+    TemporaryFolder folder_;
+    std::unique_ptr<Builder> builder_;
+    Catalogue catalogue_;
+};
+
+TEST_F(BenchmarkTest, MeasuresAndCompares) {
+    const Evaluation evaluation = judged("rmsnorm", "vector.cu", 100);
+    ASSERT_EQ(evaluation.outcome, Outcome::correct) << evaluation.verdict.log;
+    EXPECT_FALSE(evaluation.estimate) << "what has a time has no estimate";
+    ASSERT_EQ(evaluation.measurements.size(), 2u);
+    const Measurement& first = evaluation.measurements[0];
+    EXPECT_EQ(first.axes.at("T"), 1);
+    EXPECT_EQ(first.samples_ns.size(), 30u);
+    EXPECT_GT(first.median_ns, 0);
+    EXPECT_NEAR(first.bytes_per_ns, 2 * 3 * 264 / first.median_ns, 1e-9);
+    EXPECT_EQ(first.clock_mhz, 1980);
+    EXPECT_NE(first.method.find("cold"), std::string::npos) << first.method;
+    EXPECT_EQ(first.unstable, "");
+    ASSERT_TRUE(evaluation.median_ns);
+    EXPECT_NEAR(*evaluation.median_ns, std::sqrt(first.median_ns * evaluation.measurements[1].median_ns), 1e-6);
+    ASSERT_EQ(evaluation.comparisons.size(), 6u) << evaluation.verdict.log;
+    EXPECT_EQ(evaluation.comparisons[0].baseline, "plain");
+    EXPECT_TRUE(evaluation.comparisons[0].axes.empty());
+    EXPECT_EQ(evaluation.comparisons[3].baseline, "reference");
+    for (const Comparison& comparison : evaluation.comparisons) {
+        EXPECT_EQ(comparison.outcome, Comparing::faster) << comparison.baseline;
+        EXPECT_GT(comparison.low, 1);
+        EXPECT_LE(comparison.low, comparison.ratio);
+        EXPECT_NE(comparison.evidence.find("screening"), std::string::npos);
+    }
+}
+
+TEST_F(BenchmarkTest, PlainEqualsItself) {
+    const Evaluation evaluation = judged("rmsnorm", "plain.cu", 100, {"plain"});
+    ASSERT_EQ(evaluation.comparisons.size(), 3u) << evaluation.verdict.log;
+    for (const Comparison& comparison : evaluation.comparisons) EXPECT_EQ(comparison.outcome, Comparing::equivalent);
+}
+
+TEST_F(BenchmarkTest, TensorsInPlaceAndAuxiliariesOfAReference) {
+    for (const char* name : {"add_rmsnorm", "router"}) {
+        const Evaluation evaluation = judged(name, "vector.cu", 100);
+        EXPECT_EQ(evaluation.outcome, Outcome::correct) << evaluation.verdict.log;
+        EXPECT_EQ(evaluation.comparisons.size(), 4u) << evaluation.verdict.log;
+    }
+}
+
+TEST_F(BenchmarkTest, FasterThanTheMemoryIsImpossible) {
+    const Evaluation evaluation = judged("rmsnorm", "plain.cu", 0);
+    EXPECT_EQ(evaluation.outcome, Outcome::impossible);
+    EXPECT_FALSE(evaluation.median_ns);
+    EXPECT_NE(evaluation.verdict.log.find("beyond"), std::string::npos) << evaluation.verdict.log;
+}
+
+TEST_F(BenchmarkTest, UnknownBaselineIsWrongUsage) {
+    EXPECT_THROW(judged("rmsnorm", "plain.cu", 100, {"plian"}), UsageError);
+}
+
+TEST_F(BenchmarkTest, RingTurnsThroughMoreThanTheCache) {
+    const Task one = task("rmsnorm");
+    const std::unique_ptr<Device> device = make_vgpu();
+    Case contents(*device);
+    contents.axes = one.bench[1];
+    contents.inputs = make_inputs(one, contents.axes, Battery::normal, 3);
+    Ring ring(one, *device, contents, 64 << 10);
+    EXPECT_TRUE(ring.is_cold());
+    EXPECT_GE(ring.sets() * 264 * 2 * 9, 3u * 64 << 10);
+    EXPECT_EQ(ring.take(3), 0u);
+    EXPECT_EQ(ring.take(ring.sets() - 2), 3u);
+    EXPECT_EQ(ring.take(1), 1u);
+    std::vector<std::byte> seen(contents.inputs.at("x").bytes.size());
+    for (const size_t set : {size_t{0}, ring.sets() - 1, ring.sets()}) {
+        const Place place = ring.places(set).at("x");
+        EXPECT_EQ(place.offset_bytes % 256, 0u);
+        device->read(place.buffer, place.offset_bytes, seen);
+        EXPECT_EQ(seen, contents.inputs.at("x").bytes) << set;
+    }
+}
+
+}  // namespace
+}  // namespace recuda
