@@ -46,7 +46,8 @@ double estimate(const Counters& counters, const LaunchPlan& plan, const DeviceIn
     const double sms = std::min(at_least_one(info.sm_count), at_least_one(work.blocks / work.launches));
     const double warps_a_launch = work.warps / work.launches;
     const double schedulers = std::min(kSchedulers * sms, warps_a_launch);
-    const double under_way = kReadsUnderWay * std::min(warps_a_launch, kResidentWarps * sms);
+    const double reads_of_a_warp = std::clamp(work.read_requests / work.warps, 1.0, kReadsUnderWay);
+    const double under_way = reads_of_a_warp * std::min(warps_a_launch, kResidentWarps * sms);
 
     const double bandwidth = info.memory_bytes_per_ns > 0 ? info.memory_bytes_per_ns : kBandwidth;
     const double transfer = work.sectors * kSectorBytes / bandwidth;

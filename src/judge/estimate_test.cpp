@@ -28,7 +28,10 @@ Counters copying(uint64_t bytes_a_lane, uint64_t blocks) {
 TEST(Estimate, PrefersWhatIsFaster) {
     const double wide = estimate(copying(16, 8), plan_of(1, 8, 256), kInfo);
     EXPECT_GT(wide, 0);
-    EXPECT_LT(wide, estimate(copying(2, 8), plan_of(1, 8, 256), kInfo)) << "16-byte accesses";
+    EXPECT_LT(wide, estimate(copying(2, 8), plan_of(1, 8, 256), kInfo)) << "16-byte accesses of a loop";
+    EXPECT_LT(estimate(copying(16, 16), plan_of(1, 16, 256), kInfo, 100),
+              estimate(copying(2, 128), plan_of(1, 128, 256), kInfo, 100))
+        << "16-byte accesses, one a thread";
     EXPECT_LT(estimate(copying(16, 64), plan_of(1, 64, 256), kInfo),
               estimate(copying(16, 1), plan_of(1, 1, 256), kInfo))
         << "enough blocks";
