@@ -38,6 +38,12 @@ bool holds_run(const fs::path& path) {
     return false;
 }
 
+bool is_run(const Json& json) {
+    const auto has_text = [&](const char* key) { return json.contains(key) && json.at(key).is_string(); };
+    return json.is_object() && has_text("run") && has_text("task") && has_text("started") && json.contains("starts") &&
+           json.at("starts").is_array();
+}
+
 FileLock locked(const fs::path& path) {
     make_folder(path);
     FileLock lock(path / ".lock", FileLock::Wait::never);
@@ -57,11 +63,11 @@ RunFolder::RunFolder(fs::path path, Open how, RunFacts facts)
         check_store(store());
         read_evaluations();
     }
+    write_run(old);  // first: a folder with anything of a run can be resumed
     make_folder(path_ / "candidates");
     make_folder(path_ / "prompts");
     std::error_code ignored;
     if (!fs::exists(path_ / "evaluations.jsonl", ignored)) write_atomically(path_ / "evaluations.jsonl", "");
-    write_run(old);
 }
 
 /// run.json as it is, which names run and start; "" where a run begins.
@@ -76,20 +82,19 @@ std::string RunFolder::read_run(Open how) {
         throw Error("{} has no run.json, so it cannot be resumed: name another folder with --out-dir", shown(path_));
     std::string text = read_file(file);
     const Json json = parse_json(text, shown(file));
-    if (!json.is_object() || !json.value("run", Json()).is_string() || !json.value("task", Json()).is_string())
-        throw Error("{} is no run's: it lacks `run` and `task`; name another folder with --out-dir", shown(file));
+    if (!is_run(json)) throw Error("{} is no run's: name another folder with --out-dir", shown(file));
     if (const std::string task = json.at("task"); task != facts_.task)
         throw Error("{} holds a run of {}, not of {}: name another folder with --out-dir", shown(path_), task,
                     facts_.task);
     run_ = json.at("run");
-    started_ = json.value("started", started_);
+    started_ = json.at("started");
     return text;
 }
 
 void RunFolder::read_evaluations() {
     const fs::path file = path_ / "evaluations.jsonl";
-    std::error_code ignored;
-    if (!fs::exists(file, ignored)) return;
+    std::error_code problem;
+    if (!fs::exists(file, problem)) return;
     const std::string text = read_file(file);
     size_t number = 0, at = 0;
     for (size_t end = text.find('\n'); end != std::string::npos; at = end + 1, end = text.find('\n', at)) {
@@ -102,7 +107,9 @@ void RunFolder::read_evaluations() {
         }
     }
     // What follows the last line end was cut off when the run was killed.
-    if (at < text.size()) fs::resize_file(file, at);
+    if (at == text.size()) return;
+    fs::resize_file(file, at, problem);
+    if (problem) throw Error("cannot shorten {}: {}", shown(file), problem.message());
 }
 
 void RunFolder::write_run(const std::string& old) const {
@@ -148,7 +155,9 @@ fs::path RunFolder::write_best(const Candidate& candidate) const {
     const std::string language(name_of(candidate.file->language));
     const fs::path file = path_ / ("best" + extension(language));
     write_atomically(file, text_at(*candidate.file, candidate.point));
-    fs::remove(path_ / ("best" + extension(language == "cuda" ? "triton" : "cuda")));
+    std::error_code problem;
+    fs::remove(path_ / ("best" + extension(language == "cuda" ? "triton" : "cuda")), problem);
+    if (problem) throw Error("cannot remove the older best file in {}: {}", shown(path_), problem.message());
     return file;
 }
 
