@@ -76,6 +76,17 @@ struct RunWords {
             if (!trimmed(baseline).empty()) options.baselines.emplace_back(trimmed(baseline));
         return options;
     }
+
+    RunFolder open(const Task& of, const SearchOptions& options, const Evaluator& judge) const {
+        const std::filesystem::path out =
+            out_dir.empty() ? default_run_folder(of.name) : std::filesystem::path(out_dir);
+        return RunFolder(out, resume ? RunFolder::Open::resume : RunFolder::Open::fresh,
+                         {.task = of.name,
+                          .preset = options.preset,
+                          .device = judge.device_kind() + " " + judge.device_target(),
+                          .asked = shown(options),
+                          .environment = judge.device_description()});
+    }
 };
 
 void say(const std::string& words) { fmt::print(stderr, "cuda-rlm: {}\n", words); }
@@ -114,13 +125,19 @@ class SearchProgressLine {
     Progress line_;
 };
 
-/// Brings the run's rows into the main store. What the run found is safe in its own folder whatever happens here.
-void merge_into_main(const RunFolder& folder, const std::filesystem::path& main, const std::stop_token& stop) {
-    MergeOptions options;
-    options.target_wait = {.seconds = 600, .stop = stop, .notice = say};
-    const MergeReport merged = merge({folder.store()}, main, options);
-    for (const MergeReport::Skipped& skipped : merged.skipped)
-        say(fmt::format("{} was not merged into {}: {}", skipped.path, shown(main), skipped.why));
+/// Brings the run's rows into the main store; "" or what kept them out. What the run found is safe in its own folder
+/// whatever happens here, so after an interrupt the main store is waited for only shortly.
+std::string merge_into_main(const RunFolder& folder, const std::filesystem::path& main, bool interrupted,
+                            const std::stop_token& stop) {
+    LockWait wait{.seconds = 600, .stop = stop, .notice = say};
+    if (interrupted) wait = {.seconds = 10, .stop = {}, .notice = say};
+    try {
+        merge_run(folder.store(), main, wait);
+        return "";
+    } catch (const StoreProblem& problem) {
+        return fmt::format("{}; what was found is in {}, cuda-rlm merge-results brings it over later", problem.what(),
+                           shown(folder.path()));
+    }
 }
 
 }  // namespace
@@ -143,31 +160,29 @@ int run_command(CommandLine& line) {
     const std::unique_ptr<Evaluator> judge =
         make_judge(task, std::move(device), *builder,
                    {.target = words.device.target, .seed = words.device.seed, .baselines = options.baselines});
-    const std::filesystem::path out =
-        words.out_dir.empty() ? default_run_folder(task.name) : std::filesystem::path(words.out_dir);
-    RunFolder folder(out, words.resume ? RunFolder::Open::resume : RunFolder::Open::fresh,
-                     {.task = task.name,
-                      .preset = preset.name,
-                      .device = judge->device_kind() + " " + judge->device_target(),
-                      .asked = shown(options),
-                      .environment = judge->device_description()});
     std::vector<std::string> notes;
     const Space space(task, seeds_of(task, notes), workloads_of(task, judge->measures_time()), judge->limits(),
                       options.seed);
     notes.insert(notes.end(), space.notes().begin(), space.notes().end());
     for (const std::string& note : notes) say(note);
+    RunFolder folder = words.open(task, options, *judge);
+
     const std::unique_ptr<Proposer> tuner = make_tuner(space, options.num_candidates);
     const RunResult result = [&] {
         SearchProgressLine progress(task.name);
         return search({*judge, *tuner, folder}, options, stop, std::ref(progress));
     }();
     write_report(folder, result, notes);
-    merge_into_main(folder, main, stop);
+    const bool interrupted = result.stopped_by == StoppedBy::interrupt;
+    const std::string not_merged = merge_into_main(folder, main, interrupted, stop);
     if (line.json())
         print_json(to_json(result));
     else
         print_text(summary(result, colours(1) ? Colours::on : Colours::off));
-    return result.stopped_by == StoppedBy::interrupt ? 130 : 0;
+    if (not_merged.empty()) return interrupted ? 130 : 0;
+    if (!interrupted) throw Error("{}", not_merged);
+    say(not_merged);
+    return 130;
 }
 
 }  // namespace recuda

@@ -51,8 +51,8 @@ struct SearchParts {
 /// few whole, writes best.cu and run.json, and brings results.duckdb up to date. A finalist that is wrong on the whole
 /// list of workloads loses, and the next one takes its place. What is recorded in the folder is not judged again.
 ///
-/// With a time limit the last quarter of it is kept for the finalists, once there are any. Throws Error when the world fails; what was
-/// recorded is kept.
+/// With a time limit the last quarter of it is kept for the finalists, once there are any. Throws Error when the world
+/// fails; what was recorded is kept.
 RunResult search(const SearchParts& parts, const SearchOptions& options, const std::stop_token& stop,
                  const std::function<void(const SearchProgress&)>& progress = {});
 

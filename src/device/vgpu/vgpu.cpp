@@ -22,7 +22,8 @@ namespace {
 
 using namespace vgpu;
 
-constexpr uint64_t kDefaultFuel = 24'000'000;
+// Instructions that a warp may run: a few seconds' worth for its block, and far more than an honest kernel needs.
+constexpr uint64_t kDefaultBlockFuel = 192'000'000, kLeastFuel = 6'000'000, kMostFuel = 24'000'000;
 constexpr uint64_t kMaxModuleBytes = 1ull << 30;
 
 /// A launch that cannot be: what the plan's own checks should have found before.
@@ -231,7 +232,8 @@ void Vgpu::run_one(const Launch& launch, const RunOptions& options, std::chrono:
     state.count = options.count;
     state.schedule = options.schedule;
     state.seed = options_.seed;
-    state.fuel = options_.fuel != 0 ? options_.fuel : kDefaultFuel;
+    state.fuel =
+        options_.fuel != 0 ? options_.fuel : std::clamp(kDefaultBlockFuel / state.warps, kLeastFuel, kMostFuel);
     state.sm_count = std::max(1u, info_.sm_count);
     state.grid_id = ++launches_ + options_.seed % 1000003;
     state.file = module.file;
