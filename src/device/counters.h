@@ -30,8 +30,8 @@ struct Counters {
     uint64_t shared_requests = 0, shared_wavefronts = 0;
     uint64_t atomics = 0;
     uint64_t barriers = 0;
-    std::map<std::string, uint64_t> mix;      // thread instructions by kind: "fma", "memory", "branch", "convert" …
-    std::map<uint32_t, LineCounters> lines;   // by line of the user's file
+    std::map<std::string, uint64_t> mix;     // thread instructions by kind: "fma", "memory", "branch", "convert" …
+    std::map<uint32_t, LineCounters> lines;  // by line of the user's file
 
     void add(const Counters& other);
 };

@@ -25,21 +25,21 @@ enum class DeviceKind { vgpu, cuda };
 /// Facts of a device. For `vgpu` those of the GPU that it stands for.
 struct DeviceInfo {
     DeviceKind kind = DeviceKind::vgpu;
-    std::string name;     // "NVIDIA H200", "virtual GPU"
-    std::string target;   // "sm_90"
+    std::string name;    // "NVIDIA H200", "virtual GPU"
+    std::string target;  // "sm_90"
     bool measures_time = false;
-    bool integrated = false;          // shares memory with the host
+    bool integrated = false;  // shares memory with the host
     uint32_t sm_count = 0;
     uint32_t max_threads_per_block = 1024;
     uint32_t max_threads_per_sm = 2048;
-    uint32_t max_shared_bytes = 0;       // a block, after opting in
+    uint32_t max_shared_bytes = 0;  // a block, after opting in
     uint32_t shared_bytes_per_sm = 0;
     uint32_t registers_per_sm = 65536;
     uint32_t max_cluster_blocks = 8;
     uint64_t l2_bytes = 0;
     uint64_t memory_bytes = 0;
-    double memory_bytes_per_ns = 0;      // theoretical peak bandwidth (1 byte/ns = 1 GB/s); 0 where unknown
-    std::string driver;                  // version, "" for vgpu
+    double memory_bytes_per_ns = 0;  // theoretical peak bandwidth (1 byte/ns = 1 GB/s); 0 where unknown
+    std::string driver;              // version, "" for vgpu
 };
 
 using BufferId = uint32_t;
@@ -52,7 +52,7 @@ struct TensorMap {
     std::vector<uint64_t> dims;
     std::vector<uint64_t> strides_bytes;  // of dims 1…; empty: dense
     std::vector<uint32_t> box;
-    uint32_t swizzle = 0;                 // 0, 32, 64, 128
+    uint32_t swizzle = 0;  // 0, 32, 64, 128
 };
 
 /// One kernel argument, resolved: a buffer's address plus offset, bytes as they stand, or a tensor map.
@@ -77,18 +77,19 @@ struct Launch {
 
 /// What became of one run of launches.
 struct Execution {
-    Outcome outcome = Outcome::correct;  // correct here means: completed; else faulted, timed_out, unsupported, launch_refused
+    Outcome outcome =
+        Outcome::correct;  // correct here means: completed; else faulted, timed_out, unsupported, launch_refused
     std::vector<Report> reports;
-    std::string log;     // "unsupported: opcode at line", the driver's words …
-    std::string printed; // what the kernels printed with printf
+    std::string log;                           // "unsupported: opcode at line", the driver's words …
+    std::string printed;                       // what the kernels printed with printf
     std::shared_ptr<const Counters> counters;  // vgpu only
 };
 
 struct RunOptions {
-    double deadline_s = 60;        // wall clock; past it the outcome is timed_out
-    uint64_t schedule = 0;         // vgpu: seed that permutes warp and block order; 0: natural order
-    bool checks = true;            // vgpu: all checks on
-    bool count = true;             // vgpu: counters on
+    double deadline_s = 60;  // wall clock; past it the outcome is timed_out
+    uint64_t schedule = 0;   // vgpu: seed that permutes warp and block order; 0: natural order
+    bool checks = true;      // vgpu: all checks on
+    bool count = true;       // vgpu: counters on
 };
 
 /// What to time: `sequences[i]` is one complete run of the candidate on buffer set i (rotated between samples).
@@ -96,8 +97,9 @@ struct TimingRequest {
     std::vector<std::vector<Launch>> sequences;
     uint32_t samples = 30;
     uint32_t warmups = 3;
-    uint32_t runs_per_sample = 1;  // > 1: so many runs, on successive buffer sets, in one graph; times are divided by it
-    std::vector<BufferId> cleared;        // set to zero before every run, inside the timed span (scratch … zeroed)
+    uint32_t runs_per_sample =
+        1;  // > 1: so many runs, on successive buffer sets, in one graph; times are divided by it
+    std::vector<BufferId> cleared;  // set to zero before every run, inside the timed span (scratch … zeroed)
     double deadline_s = 60;
 };
 
@@ -121,7 +123,8 @@ class Device {
 
     virtual const DeviceInfo& info() const = 0;
 
-    /// A new buffer at a random multiple of 256 bytes within guard bands; contents uninitialised. `name` is what reports call it.
+    /// A new buffer at a random multiple of 256 bytes within guard bands; contents uninitialised. `name` is what
+    /// reports call it.
     virtual BufferId allocate(std::string name, uint64_t bytes) = 0;
     virtual void free(BufferId buffer) = 0;
     /// Copies bytes into the buffer at `offset_bytes`; they count as initialised from then on.

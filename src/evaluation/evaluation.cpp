@@ -70,6 +70,9 @@ Measurement measurement_from_json(const Json& json) {
     measurement.low_ns = number_from_json(json.at("low_ns"));
     measurement.high_ns = number_from_json(json.at("high_ns"));
     measurement.bytes_per_ns = number_from_json(json.at("bytes_per_ns"));
+    // Lines of the first version have neither.
+    measurement.bytes = json.value("bytes", int64_t{0});
+    if (json.contains("share_of_peak")) measurement.share_of_peak = optional_number(json.at("share_of_peak"));
     measurement.clock_mhz = number_from_json(json.at("clock_mhz"));
     json.at("method").get_to(measurement.method);
     json.at("unstable").get_to(measurement.unstable);
@@ -86,6 +89,15 @@ Comparison comparison_from_json(const Json& json) {
     json.at("axes").get_to(comparison.axes);
     json.at("evidence").get_to(comparison.evidence);
     return comparison;
+}
+
+BaselineMeasurement baseline_from_json(const Json& json) {
+    BaselineMeasurement baseline;
+    json.at("baseline").get_to(baseline.baseline);
+    baseline.measurement = measurement_from_json(json.at("measurement"));
+    for (const Json& sample : json.at("candidate_samples_ns"))
+        baseline.candidate_samples_ns.push_back(number_from_json(sample));
+    return baseline;
 }
 
 Evaluation read(const Json& json) {
@@ -115,6 +127,9 @@ Evaluation read(const Json& json) {
     evaluation.estimate = optional_number(json.at("estimate"));
     for (const Json& comparison : json.at("comparisons"))
         evaluation.comparisons.push_back(comparison_from_json(comparison));
+    if (json.contains("baseline_measurements"))
+        for (const Json& baseline : json.at("baseline_measurements"))
+            evaluation.baseline_measurements.push_back(baseline_from_json(baseline));
     json.at("stage").get_to(evaluation.stage);
     evaluation.build_seconds = number_from_json(json.at("build_seconds"));
     evaluation.judge_seconds = number_from_json(json.at("judge_seconds"));
@@ -141,7 +156,9 @@ Json to_json(const Measurement& measurement) {
             {"median_ns", json_number(measurement.median_ns)},
             {"low_ns", json_number(measurement.low_ns)},
             {"high_ns", json_number(measurement.high_ns)},
+            {"bytes", measurement.bytes},
             {"bytes_per_ns", json_number(measurement.bytes_per_ns)},
+            {"share_of_peak", optional_number(measurement.share_of_peak)},
             {"clock_mhz", json_number(measurement.clock_mhz)},
             {"method", json_text(measurement.method)},
             {"unstable", json_text(measurement.unstable)}};
@@ -152,6 +169,12 @@ Json to_json(const Comparison& comparison) {
             {"ratio", json_number(comparison.ratio)},     {"low", json_number(comparison.low)},
             {"high", json_number(comparison.high)},       {"axes", comparison.axes},
             {"evidence", json_text(comparison.evidence)}};
+}
+
+Json to_json(const BaselineMeasurement& baseline) {
+    return {{"baseline", json_text(baseline.baseline)},
+            {"measurement", to_json(baseline.measurement)},
+            {"candidate_samples_ns", numbers(baseline.candidate_samples_ns)}};
 }
 
 Json to_json(const Resources& resources) {
@@ -184,6 +207,7 @@ Json to_json(const Evaluation& evaluation) {
             {"median_ns", optional_number(evaluation.median_ns)},
             {"estimate", optional_number(evaluation.estimate)},
             {"comparisons", array_of(evaluation.comparisons)},
+            {"baseline_measurements", array_of(evaluation.baseline_measurements)},
             {"stage", evaluation.stage},
             {"build_seconds", json_number(evaluation.build_seconds)},
             {"judge_seconds", json_number(evaluation.judge_seconds)},

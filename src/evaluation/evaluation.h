@@ -40,8 +40,11 @@ struct Measurement {
     std::map<std::string, int64_t, std::less<>> axes;
     std::vector<double> samples_ns;
     double median_ns = 0, low_ns = 0, high_ns = 0;  // low, high: 95 % interval of the median by order statistics
-    double bytes_per_ns = 0;                        // least traffic of the op over the median: GB/s
-    double clock_mhz = 0;                           // median SM clock, 0 where unknown
+    int64_t bytes = 0;                              // least traffic of the op
+    double bytes_per_ns = 0;                        // that traffic over the median: GB/s
+    std::optional<double>
+        share_of_peak;     // of the memory bandwidth measured when the session began; none where it was not
+    double clock_mhz = 0;  // median SM clock, 0 where unknown
     std::string method;
     std::string unstable;  // "" or the reason
 };
@@ -56,6 +59,13 @@ struct Comparison {
     double ratio = 0, low = 0, high = 0;
     std::map<std::string, int64_t, std::less<>> axes;  // empty: over all bench workloads (geometric mean)
     std::string evidence;                              // how: "screening: medians of 30 samples, one session" …
+};
+
+/// The times behind one workload's comparison: sample i of the candidate and of the baseline belong together.
+struct BaselineMeasurement {
+    std::string baseline;
+    Measurement measurement;                   // of the baseline
+    std::vector<double> candidate_samples_ns;  // taken in turns with the baseline's
 };
 
 /// Verdict, measurement and environment of one candidate on one device.
@@ -78,7 +88,8 @@ struct Evaluation {
     std::optional<double>
         estimate;  // from counters, where the device does not measure time: a number to rank by, not a time
     std::vector<Comparison> comparisons;
-    std::string stage;  // how far it was judged: "screen", "whole"
+    std::vector<BaselineMeasurement> baseline_measurements;  // one a baseline and workload of `comparisons`
+    std::string stage;                                       // how far it was judged: "screen", "whole"
     double build_seconds = 0, judge_seconds = 0;
     std::string when;  // UTC, "2026-11-30T11:02:33Z"
 };
@@ -86,6 +97,7 @@ struct Evaluation {
 nlohmann::json to_json(const WorkloadVerdict& workload);
 nlohmann::json to_json(const Measurement& measurement);
 nlohmann::json to_json(const Comparison& comparison);
+nlohmann::json to_json(const BaselineMeasurement& baseline);
 nlohmann::json to_json(const Evaluation& evaluation);
 nlohmann::json to_json(const Resources& resources);
 

@@ -12,6 +12,7 @@
 
 #include "evaluation/evaluation.h"
 #include "judge/cases.h"
+#include "judge/peaks.h"
 
 namespace recuda {
 
@@ -26,17 +27,20 @@ struct Measured {
 
 class Benchmark {
  public:
-    Benchmark(const Task& task, Device& device, Cases& cases);
+    /// All outlive it.
+    Benchmark(const Task& task, Device& device, Cases& cases, const Peaks& peaks);
     ~Benchmark();
 
     /// Times the program's workload with so many samples.
     Measured measure(Program& program, size_t workload, uint32_t samples);
 
-    /// Times both in turns (A B B A) and gives baseline time / candidate time. `measured` says why where there is no
-    /// comparison.
+    /// Times both in turns (A B B A) and gives baseline time / candidate time. `outcome` and `log` say why where there
+    /// is no comparison.
     struct Compared {
-        Measured measured;
+        Outcome outcome = Outcome::correct;
+        std::string log;
         Comparison comparison;
+        BaselineMeasurement baseline;
     };
     Compared compare(Program& program, size_t workload, Program& baseline, size_t baseline_workload,
                      const std::string& name);
@@ -49,13 +53,19 @@ class Benchmark {
         Outcome outcome = Outcome::correct;
         std::string log, method;
         std::vector<double> samples_ns, clock_mhz;
+        uint32_t runs_per_sample = 1;  // at least
+        bool cold = false;
     };
     Ring& ring(const Axes& axes);
     Timed time(Program& program, size_t workload, uint32_t samples);
+    Measurement measurement(const Axes& axes, Timed timed) const;
+    double memory_bytes_per_ns() const;
+    std::string beyond_memory(const Axes& axes, const Timed& timed, const Measurement& measurement) const;
 
     const Task& task_;
     Device& device_;
     Cases& cases_;
+    const Peaks& peaks_;
     std::map<Axes, std::unique_ptr<Ring>> rings_;
 };
 

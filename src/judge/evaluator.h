@@ -27,7 +27,8 @@ class Evaluator {
     virtual void evaluate(std::span<const Candidate> candidates, Depth depth, const std::stop_token& stop,
                           const std::function<void(Evaluation)>& done) = 0;
 
-    /// What run.json records: device, driver, compilers, measured peaks.
+    /// What run.json records as `environment`: device, driver, compilers, measured peaks with their samples. A JSON
+    /// object or a text.
     virtual std::string device_description() const = 0;
     /// Device kind, name and target, for outputs.
     virtual std::string device_kind() const = 0;  // "vgpu", "cuda"

@@ -2,15 +2,36 @@
 
 #include <algorithm>
 #include <future>
+#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/json.h"
+#include "base/text.h"
+#include "build/toolchain.h"
 #include "judge/session.h"
+#include "recuda_version.h"
 
 namespace recuda {
 namespace {
 
 /// Candidates that are built together: twice as many as compile at a time, so that no worker waits for the slowest.
 size_t build_ahead() { return 2 * std::max(1u, std::thread::hardware_concurrency()); }
+
+std::string device_words(const DeviceInfo& info, const std::string& target) {
+    std::string text = fmt::format("{} ({}), {} SMs, L2 {} MiB", info.name, target, info.sm_count, info.l2_bytes >> 20);
+    if (info.memory_bytes_per_ns > 0)
+        text += fmt::format(", memory {:.0f} GB/s by its data sheet", info.memory_bytes_per_ns);
+    if (!info.driver.empty()) text += ", driver " + info.driver;
+    return text;
+}
+
+/// "NVRTC 13.0.88, ptxas 13.0.88, Triton 3.6.0": those that work here.
+std::string compiler_words() {
+    std::vector<std::string> words;
+    for (const Tool& tool : inspect_toolchain())
+        if (tool.state == Tool::State::ok) words.push_back(tool.name + " " + tool.version);
+    return joined(words, ", ");
+}
 
 class Judge : public Evaluator {
  public:
@@ -40,13 +61,11 @@ class Judge : public Evaluator {
     }
 
     std::string device_description() const override {
-        const DeviceInfo& info = session_.info();
-        std::string text =
-            fmt::format("{} ({}), {} SMs, L2 {} MiB", info.name, session_.target(), info.sm_count, info.l2_bytes >> 20);
-        if (info.memory_bytes_per_ns > 0)
-            text += fmt::format(", memory {:.0f} GB/s by its data sheet", info.memory_bytes_per_ns);
-        if (!info.driver.empty()) text += ", driver " + info.driver;
-        return text;
+        Json description{{"program", fmt::format("cuda-rlm {}", kVersion)},
+                         {"device", json_text(device_words(session_.info(), session_.target()))},
+                         {"compilers", json_text(compiler_words())}};
+        if (measures_time()) description["memory_peaks"] = to_json(session_.peaks());
+        return dump(description);
     }
     std::string device_kind() const override { return session_.info().kind == DeviceKind::vgpu ? "vgpu" : "cuda"; }
     std::string device_name() const override { return session_.info().name; }

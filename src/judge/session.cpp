@@ -104,7 +104,8 @@ Session::Session(Task task, std::unique_ptr<Device> device, Builder& builder, Ju
       limits_(limits_for(*device_, options_.target)),
       reference_(task_, *device_, builder_, options_.target),
       cases_(task_, *device_, reference_, options_.seed),
-      benchmark_(task_, *device_, cases_) {}
+      peaks_(measure_peaks(*device_, builder_, options_.target)),
+      benchmark_(task_, *device_, cases_, peaks_) {}
 
 Session::~Session() = default;
 
@@ -223,6 +224,8 @@ void Session::estimate_into(Evaluation& evaluation, const Program& program, cons
 void Session::measure_into(Evaluation& evaluation, Program& program, Depth depth) {
     std::vector<double> medians;
     evaluation.measurements.clear();
+    evaluation.comparisons.clear();
+    evaluation.baseline_measurements.clear();
     for (const Axes& axes : measured_axes()) {
         Measured measured = benchmark_.measure(program, workload_of(program, axes),
                                                depth == Depth::screen ? kScreenSamples : kWholeSamples);
@@ -247,12 +250,13 @@ void Session::compare_into(Evaluation& evaluation, Program& program) {
         for (const Axes& axes : measured_axes()) {
             Benchmark::Compared compared = benchmark_.compare(program, workload_of(program, axes), *other.program,
                                                               workload_of(*other.program, axes), name);
-            if (compared.measured.outcome != Outcome::correct) {
+            if (compared.outcome != Outcome::correct) {
                 evaluation.verdict.log +=
-                    fmt::format("no comparison with {} at {}: {}\n", name, shown(axes), compared.measured.log);
+                    fmt::format("no comparison with {} at {}: {}\n", name, shown(axes), compared.log);
                 return forget(program);
             }
             each.push_back(std::move(compared.comparison));
+            evaluation.baseline_measurements.push_back(std::move(compared.baseline));
         }
         if (each.empty()) continue;
         evaluation.comparisons.push_back(combined(each));

@@ -12,6 +12,7 @@
 #include "judge/build.h"
 #include "judge/cases.h"
 #include "judge/judge.h"
+#include "judge/peaks.h"
 #include "judge/verifier.h"
 
 namespace recuda {
@@ -39,6 +40,8 @@ class Session {
                  const std::stop_token& stop);
 
     const DeviceInfo& info() const { return device_->info(); }
+    /// Measured when the session began.
+    const Peaks& peaks() const { return peaks_; }
     const std::string& target() const { return options_.target; }
     const DeviceLimits& limits() const { return limits_; }
     Builder& builder() { return builder_; }
@@ -67,6 +70,7 @@ class Session {
     DeviceLimits limits_;
     Reference reference_;
     Cases cases_;
+    Peaks peaks_;
     Benchmark benchmark_;
     std::vector<Baseline> baselines_;
     bool open_ = false;

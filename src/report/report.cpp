@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "report/measured.h"
 #include "report/plot.h"
 #include "report/table.h"
 #include "store/run_folder.h"
@@ -28,7 +29,9 @@ std::string listed(const std::string& text) {
     if (!json.is_object()) return fenced(dump(json, 2), "json");
     std::string list;
     for (const auto& [key, value] : json.items())
-        if (value != "" && !value.is_null())
+        if (key == "memory_peaks")
+            list += shown_peaks(value);
+        else if (value != "" && !value.is_null())
             list += fmt::format("- {}: {}\n", key, value.is_string() ? value.get<std::string>() : dump(value));
     return list;
 }
@@ -40,28 +43,6 @@ std::string verified(const Evaluation& best) {
         table.rows.push_back({shown(workload.axes), std::string(name(workload.outcome)), workload.input,
                               fmt::format("{:.3g}", workload.max_error), fmt::format("{:.3g}", workload.bound)});
     return table.rows.empty() ? "" : "\nVerified against the reference in double:\n\n" + markdown(table);
-}
-
-std::string measured(const Evaluation& best) {
-    Table table{.titles = {"workload", "median", "95 % interval", "GB/s", "samples", "method", "remark"},
-                .right = {false, true, true, true, true, false, false}};
-    for (const Measurement& measurement : best.measurements)
-        table.rows.push_back({shown(measurement.axes), shown_time(measurement.median_ns),
-                              shown_time(measurement.low_ns) + " to " + shown_time(measurement.high_ns),
-                              fmt::format("{:.0f}", measurement.bytes_per_ns),
-                              std::to_string(measurement.samples_ns.size()), measurement.method,
-                              measurement.unstable.empty() ? "" : "unstable: " + measurement.unstable});
-    return table.rows.empty() ? ""
-                              : "\nMeasured (GB/s: least traffic of the op over the median):\n\n" + markdown(table);
-}
-
-std::string compared(const Evaluation& best) {
-    if (best.comparisons.empty()) return "";
-    std::string text = "\nCompared:\n\n";
-    for (const Comparison& comparison : best.comparisons)
-        text += fmt::format("- {}: {}{}\n", comparison.axes.empty() ? "all workloads" : shown(comparison.axes),
-                            shown(comparison), comparison.evidence.empty() ? "" : "; " + comparison.evidence);
-    return text;
 }
 
 std::string best_section(const RunResult& result, const std::string& source) {
@@ -108,7 +89,9 @@ std::string limits(const RunResult& result) {
     std::string text = "## What these numbers are not\n\n";
     if (result.measures_time)
         return text +
-               "- Medians of one session on one card. A ratio whose interval includes 1 is no difference.\n"
+               "- Medians of one session on one card: a screening, not a proof. A ratio whose interval includes 1 is "
+               "no "
+               "difference.\n"
                "- Screened candidates were timed with few samples; the ones judged whole with more.\n";
     return text +
            "- An estimate is not a time. It is computed from what the virtual GPU counted (bytes, sectors, bank "

@@ -54,9 +54,18 @@ RunResult timed() {
         evaluation.measurements = {{.axes = {{"T", 8}},
                                     .median_ns = *evaluation.median_ns,
                                     .low_ns = 0.9 * *evaluation.median_ns,
-                                    .high_ns = 1.2 * *evaluation.median_ns}};
-        evaluation.comparisons = {
-            {.baseline = "plain", .outcome = Comparing::faster, .ratio = 1.5, .low = 1.4, .high = 1.6}};
+                                    .high_ns = 1.2 * *evaluation.median_ns,
+                                    .bytes = 90'000,
+                                    .bytes_per_ns = 90'000 / *evaluation.median_ns,
+                                    .share_of_peak = 90 / *evaluation.median_ns}};
+        Comparison overall{.baseline = "plain", .outcome = Comparing::faster, .ratio = 1.5, .low = 1.4, .high = 1.6};
+        evaluation.comparisons = {overall};
+        overall.axes = {{"T", 8}};
+        evaluation.comparisons.push_back(overall);
+        BaselineMeasurement plain{"plain", evaluation.measurements[0], {}};
+        plain.measurement.median_ns *= 1.5;
+        plain.measurement.unstable = "times drift";
+        evaluation.baseline_measurements = {plain};
     }
     result.best = result.evaluations[0];
     return result;
@@ -102,6 +111,33 @@ TEST(ReportMarkdown, has_all_of_the_run) {
         EXPECT_THAT(text, HasSubstr(wanted));
     EXPECT_THAT(report_markdown(timed(), {}), HasSubstr("10.8 µs to 14.4 µs"));
     EXPECT_THAT(report_markdown(RunResult{}, {}), HasSubstr("No right kernel was found."));
+}
+
+TEST(ReportMarkdown, compares_times_workload_by_workload) {
+    const std::string text = report_markdown(timed(), {});
+    for (const char* wanted :
+         {"| workload | kernel | bytes | median | 95 % interval | GB/s | share | samples | speed over plain |",
+          "| T=8 | best | 90.0 kB | 12.0 µs | 10.8 µs to 14.4 µs | 7.5 | 0.8 % | 0 | 1.50x (1.40 to 1.60) |",
+          "| T=8 | plain | 90.0 kB | 18.0 µs |", "- plain at T=8 is unstable: times drift\n",
+          "- T=8 moves 90.0 kB, 90.0 ns of this memory's time: its median is launch and latency"})
+        EXPECT_THAT(text, HasSubstr(wanted));
+    RunResult unknown = timed();
+    unknown.best->measurements[0].share_of_peak.reset();
+    EXPECT_THAT(report_markdown(unknown, {}), HasSubstr("| 7.5 | - | 0 |"));
+    EXPECT_THAT(summary(timed(), Colours::off),
+                HasSubstr("      12.0 µs at T=8: 8 GB/s, 0.8 % of this card's measured bandwidth\n"));
+}
+
+TEST(ReportMarkdown, says_what_the_memory_gave) {
+    const std::string bandwidth =
+        R"({"bytes_per_ns": 4321.4, "low": 4300, "high": 4330, "bytes": 1e9, "samples_ns": [1, 2]})";
+    const ReportParts parts{.environment = fmt::format(
+                                R"({{"device": "a card", "memory_peaks": {{"read": {0}, "copy": {0}}}}})", bandwidth)};
+    const std::string text = report_markdown(timed(), parts);
+    EXPECT_THAT(text, HasSubstr("- device: a card\n"));
+    EXPECT_THAT(text, HasSubstr("bandwidth, copy: 4321 GB/s (4300 to 4330; 2 samples, 1.00 GB a run)\n"));
+    EXPECT_THAT(report_markdown(timed(), {.environment = R"({"memory_peaks": {"problem": "no compiler"}})"}),
+                HasSubstr("- memory bandwidth was not measured: no compiler\n"));
 }
 
 TEST(Plot, one_mark_a_right_candidate) {

@@ -1,6 +1,7 @@
 #include "report/table.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -38,6 +39,29 @@ std::string cost(const Evaluation& evaluation) {
     if (evaluation.outcome != Outcome::correct) return "-";
     if (evaluation.median_ns) return shown_time(*evaluation.median_ns);
     return evaluation.estimate ? fmt::format("{:.4g}", *evaluation.estimate) : "-";
+}
+
+/// Three digits and the unit that fits.
+std::string with_unit(double value, const std::array<const char*, 4>& units) {
+    size_t unit = 0;
+    while (value >= 999.5 && unit + 1 < units.size()) {
+        value /= 1000;
+        ++unit;
+    }
+    const int digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    return fmt::format("{:.{}f} {}", value, digits, units[unit]);
+}
+
+/// The best kernel at the workload that moves most, where bandwidth says most.
+std::string largest(const Evaluation& best) {
+    const auto found = std::max_element(best.measurements.begin(), best.measurements.end(),
+                                        [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+    if (found == best.measurements.end()) return "";
+    std::string text = fmt::format("      {} at {}: {:.0f} GB/s", shown_time(found->median_ns), shown(found->axes),
+                                   found->bytes_per_ns);
+    if (found->share_of_peak)
+        text += fmt::format(", {} of this card's measured bandwidth", shown_share(found->share_of_peak));
+    return text + "\n";
 }
 
 class Painter {
@@ -82,15 +106,13 @@ std::string ending(const RunResult& result) {
 
 std::string short_digest(const std::string& digest) { return digest.substr(0, kDigits); }
 
-std::string shown_time(double ns) {
-    constexpr const char* kUnits[] = {"ns", "µs", "ms", "s"};
-    size_t unit = 0;
-    while (ns >= 999.5 && unit < 3) {
-        ns /= 1000;
-        ++unit;
-    }
-    const int digits = ns < 9.995 ? 2 : ns < 99.95 ? 1 : 0;
-    return fmt::format("{:.{}f} {}", ns, digits, kUnits[unit]);
+std::string shown_time(double ns) { return with_unit(ns, {"ns", "µs", "ms", "s"}); }
+
+std::string shown_bytes(double bytes) { return with_unit(bytes, {"B", "kB", "MB", "GB"}); }
+
+std::string shown_share(const std::optional<double>& share) {
+    if (!share) return "-";
+    return fmt::format("{:.{}f} %", 100 * *share, *share < 0.0995 ? 1 : 0);
 }
 
 std::string shown_point(const Point& point) {
@@ -208,6 +230,7 @@ std::string summary(const RunResult& result, Colours colours, size_t most) {
         text += paint.good(fmt::format("best: {}  {}", short_digest(result.best->digest), result.best_file)) + "\n";
         for (const Comparison& comparison : result.best->comparisons)
             if (comparison.axes.empty()) text += "      " + shown(comparison) + "\n";
+        text += largest(*result.best);
         if (!result.measures_time)
             text +=
                 paint.dim("      estimates rank candidates by what they make the memory do; they are not times") + "\n";

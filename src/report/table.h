@@ -1,6 +1,7 @@
 // Candidates as rows of text, for the terminal and for report.md.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ std::string summary(const RunResult& result, Colours colours, size_t most = 12);
 std::string short_digest(const std::string& digest);
 /// "3.42 µs"; three digits and the unit that fits.
 std::string shown_time(double ns);
+/// "16.1 kB", by powers of a thousand.
+std::string shown_bytes(double bytes);
+/// "14 %", "0.2 %", "-" where there is none.
+std::string shown_share(const std::optional<double>& share);
 /// "BLOCK=128 VECS=2", "-" without tunables.
 std::string shown_point(const Point& point);
 /// "1.32x (1.30 to 1.35) FASTER than plain"

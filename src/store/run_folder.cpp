@@ -118,7 +118,8 @@ void RunFolder::write_run(const std::string& old) const {
                {"asked", parse_json(facts_.asked.empty() ? "{}" : facts_.asked, "the options")},
                {"preset", facts_.preset},
                {"device", json_text(facts_.device)},
-               {"environment", json_text(facts_.environment)}};
+               {"environment",
+                Json::accept(facts_.environment) ? Json::parse(facts_.environment) : json_text(facts_.environment)}};
     json["run"] = run_;
     json["task"] = json_text(facts_.task);
     json["started"] = started_;

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "device/vgpu/block.h"
+#include "device/vgpu/demand.h"
 #include "device/vgpu/faults.h"
 #include "device/vgpu/warp.h"
 
@@ -18,41 +19,6 @@ namespace {
 constexpr uint64_t kMaxAnalysisBits = 1ull << 31;
 
 using Names = std::unordered_set<std::string_view>;
-
-bool has_destination(const ptx::Statement& statement) {
-    static const Names kNone = {"st",
-                                "red",
-                                "bra",
-                                "brx",
-                                "call",
-                                "ret",
-                                "exit",
-                                "trap",
-                                "brkpt",
-                                "prefetch",
-                                "prefetchu",
-                                "cp",
-                                "membar",
-                                "fence",
-                                "nanosleep",
-                                "stmatrix",
-                                "discard",
-                                "applypriority",
-                                "griddepcontrol",
-                                "setmaxnreg",
-                                "pmevent",
-                                "wmma.store",
-                                "multimem.red",
-                                "tensormap",
-                                "clusterlaunchcontrol"};
-    if (kNone.contains(statement.opcode())) return false;
-    if (statement.opcode() == "bar" || statement.opcode() == "barrier") return statement.has("red");
-    if (statement.opcode() == "mbarrier")
-        return statement.has("arrive") || statement.has("test_wait") || statement.has("try_wait") ||
-               statement.has("pending_count") || statement.has("arrive_drop");
-    if (statement.opcode() == "wmma") return !statement.has("store");
-    return true;
-}
 
 bool is_sink(const ptx::Statement& statement) {
     static const Names kSinks = {"st",   "ld",    "ldu",   "red", "atom",     "bra",      "brx", "bar",  "barrier",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "device/vgpu/demand.h"
 #include "device/vgpu/faults.h"
 #include "device/vgpu/memory/layout.h"
 #include "device/vgpu/program.h"
@@ -36,6 +37,13 @@ ProgramDecoder::ProgramDecoder(Program& program, FunctionCode& code, const ptx::
     : program_(program), code_(code), module_(module) {
     declare();
     declare_variables();
+}
+
+ProgramDecoder::~ProgramDecoder() = default;
+
+const Demand& ProgramDecoder::demand() {
+    if (demand_ == nullptr) demand_ = std::make_unique<Demand>(*this);
+    return *demand_;
 }
 
 uint32_t ProgramDecoder::take(uint32_t bytes_a_lane) {

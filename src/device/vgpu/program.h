@@ -115,6 +115,8 @@ struct Tracked {
     std::vector<uint32_t> uses, defines;  // offsets of state slots
 };
 
+class Demand;
+
 class Program {
  public:
     const ptx::Module* module = nullptr;
@@ -158,6 +160,7 @@ std::unique_ptr<Program> decode(const ptx::Module& module, const ptx::Function& 
 class ProgramDecoder : public Decoder {
  public:
     ProgramDecoder(Program& program, FunctionCode& code, const ptx::Module& module);
+    ~ProgramDecoder() override;
 
     Register register_of(const ptx::Operand& operand) override;
     uint32_t source(const ptx::Operand& operand, ptx::Type type) override;
@@ -184,6 +187,8 @@ class ProgramDecoder : public Decoder {
     const FunctionCode& callee(std::string_view name);
     /// Asks that every function of the module whose address is taken be there.
     void indirect();
+    /// Which bytes of registers the function uses.
+    const Demand& demand();
     Program& program() { return program_; }
     FunctionCode& code() { return code_; }
 
@@ -215,6 +220,7 @@ class ProgramDecoder : public Decoder {
     std::map<std::string_view, uint32_t, std::less<>> shareds_;
     std::map<std::pair<uint64_t, uint32_t>, uint32_t> values_;
     bool vectors_ = false;  // there are vector registers
+    std::unique_ptr<Demand> demand_;
 };
 
 }  // namespace recuda::vgpu

@@ -227,16 +227,8 @@ bool reach_local(Warp& warp, const Instruction& in, const uint64_t* address, Mas
         if (!(active >> lane & 1)) access.lane[lane] = access.lane[first_lane(active)];
     if (intent != Intent::read) ++warp.block->changes;
     Tally& tally = warp.block->worker->tally;
-    if (tally.on) {
-        // Local memory is interleaved by 4 bytes a lane: lanes at one address share sectors.
-        uint64_t interleaved[kLanes];
-        for (uint32_t lane = 0; lane < kLanes; ++lane) interleaved[lane] = (address[lane] / 4 * kLanes + lane) * 4;
-        for (uint32_t lane = 0; lane < kLanes; ++lane)
-            if (!(active >> lane & 1)) interleaved[lane] = interleaved[first_lane(active)];
-        const uint32_t words = std::max(1u, width / 4);
-        count_traffic(tally.memory[in.index].local, uint64_t{width} * std::popcount(active),
-                      uint64_t{words} * sectors_of(interleaved, active, 4, pattern_of(interleaved, active, 4)));
-    }
+    if (tally.on)
+        count_local(tally.memory[in.index].local, address, active, width, uint64_t{width} * std::popcount(active));
     return true;
 }
 
@@ -285,6 +277,17 @@ bool reach_parameter(Warp& warp, const Instruction& in, const uint64_t* address,
 }
 
 }  // namespace
+
+void count_local(Traffic& traffic, const uint64_t* address, Mask active, uint32_t width, uint64_t bytes) {
+    // Local memory is interleaved by 4 bytes a lane: lanes at one address share sectors.
+    uint64_t interleaved[kLanes];
+    for (uint32_t lane = 0; lane < kLanes; ++lane) interleaved[lane] = (address[lane] / 4 * kLanes + lane) * 4;
+    for (uint32_t lane = 0; lane < kLanes; ++lane)
+        if (!(active >> lane & 1)) interleaved[lane] = interleaved[first_lane(active)];
+    const uint32_t words = std::max(1u, width / 4);
+    count_traffic(traffic, bytes,
+                  uint64_t{words} * sectors_of(interleaved, active, 4, pattern_of(interleaved, active, 4)));
+}
 
 void addresses_of(Warp& warp, const Instruction& in, Mask active, uint64_t* address) {
     if ((in.mode & kWideBase) != 0) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "device/counters.h"
 #include "device/vgpu/memory/layout.h"
 #include "device/vgpu/memory/pattern.h"
 #include "device/vgpu/ptx/ptx.h"
@@ -33,5 +34,8 @@ bool reach(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* 
 /// The parts of reach that a write to shared memory needs too: alignment and counts. False after a fault.
 bool prepare_shared(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width,
                     const Pattern& pattern);
+
+/// Counts an access of `width` bytes a lane to local memory that moves `bytes` in all.
+void count_local(Traffic& traffic, const uint64_t* address, Mask active, uint32_t width, uint64_t bytes);
 
 }  // namespace recuda::vgpu

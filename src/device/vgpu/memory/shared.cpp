@@ -13,10 +13,6 @@
 namespace recuda::vgpu {
 namespace {
 
-constexpr uint32_t kGapStamp = 0xffffffffu;  // of granules between variables
-constexpr uint32_t kNobody = 0xffffffffu;
-constexpr uint32_t kThreadBits = 10;  // who = thread | instruction << kThreadBits
-
 uint32_t thread_of(uint32_t who) { return who & ((1u << kThreadBits) - 1); }
 uint32_t instruction_of(uint32_t who) { return who >> kThreadBits; }
 
@@ -26,6 +22,7 @@ void SharedMemory::prepare(const Program& program, uint32_t dynamic_bytes, uint3
     program_ = &program;
     checks_ = checks;
     warps_ = warps;
+    join_cluster(0, 1, &own_places_);
     shift_ = std::countr_zero(program.shared_granule);
     regions_.clear();
     for (const SharedVariable& variable : program.shared)
@@ -65,14 +62,20 @@ void SharedMemory::begin() {
         restart(read_stamp_);
         now_ = 1;
     }
+    for (const auto& [granule, shadow] : peers_) {
+        if (write_stamp_[granule] == kPeerStamp) write_stamp_[granule] = 0;
+        if (read_stamp_[granule] == kPeerStamp) read_stamp_[granule] = 0;
+    }
+    peers_.clear();
     start_ = block_seen_ = now_ + 1;
     now_ = start_ + 1;
     warp_seen_.assign(warps_, start_);
     partial_ = false;
+    if (ranks_ > 1) allocate_pairs();
     lanes_.clear();
     fenced_.assign(warps_, {});
     taken_.assign(warps_, {});
-    places_.clear();
+    own_places_.clear();
 }
 
 bool SharedMemory::misplaced(uint64_t address, uint32_t width) const {
@@ -129,7 +132,7 @@ bool SharedMemory::in_order(uint32_t warp, uint32_t thread, uint32_t who, uint32
         const auto met = lanes_.find(warp);
         return met != lanes_.end() && stamp <= met->second[thread % kLanes * kLanes + other % kLanes];
     }
-    return partial_ && stamp <= pairs_[warp * warps_ + other / kLanes];
+    return partial_ && stamp <= pairs_[warp * total_ + base_ + other / kLanes];
 }
 
 bool SharedMemory::race(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width,
@@ -183,6 +186,8 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
     for (uint32_t g = address >> shift_; g <= (address + width - 1) >> shift_; ++g) {
         const uint32_t written = write_stamp_[g];
         if (written == kGapStamp) continue;
+        if (written == kPeerStamp || read_stamp_[g] == kPeerStamp)
+            return check_peer(warp, in, lane, address, width, reads, writes, values);
         if (reads && written < start_) {
             const auto [name, offset] = name_of(address);
             warp.fault(in, Mask{1} << lane,
@@ -311,7 +316,31 @@ bool SharedMemory::atomic(Warp& warp, const Instruction& in, uint32_t lane, uint
     return !checks_ || check_lane(warp, in, lane, address, width, true, true, nullptr);
 }
 
-void SharedMemory::sync_block() { block_seen_ = now_++; }
+void SharedMemory::sync_block() {
+    block_seen_ = now_++;
+    if (ranks_ == 1) return;
+    // What one warp was ordered behind in other blocks, all of them are now.
+    for (uint32_t other = 0; other < total_; ++other) {
+        uint32_t latest = other - base_ < warps_ ? block_seen_ : 0;
+        for (uint32_t warp = 0; warp < warps_; ++warp) latest = std::max(latest, pairs_[warp * total_ + other]);
+        for (uint32_t warp = 0; warp < warps_; ++warp) pairs_[warp * total_ + other] = latest;
+    }
+}
+
+void SharedMemory::join_cluster(uint32_t rank, uint32_t ranks, Places* places) {
+    rank_ = rank;
+    ranks_ = ranks;
+    base_ = rank * warps_;
+    total_ = ranks * warps_;
+    places_ = places;
+}
+
+void SharedMemory::allocate_pairs() {
+    pairs_.assign(uint64_t{warps_} * total_, 0);
+    for (uint32_t warp = 0; warp < warps_; ++warp)
+        std::fill_n(pairs_.begin() + uint64_t{warp} * total_ + base_, warps_, start_);
+    partial_ = true;
+}
 
 void SharedMemory::sync_warp(uint32_t warp, Mask lanes, Mask alive) {
     if ((alive & ~lanes) == 0) {
@@ -332,11 +361,14 @@ void SharedMemory::sync_warp(uint32_t warp, Mask lanes, Mask alive) {
 }
 
 void SharedMemory::release(uint32_t warp, Clock& clock) {
-    clock.seen.resize(warps_, 0);
+    clock.seen.resize(total_, 0);
     if (partial_)
-        for (uint32_t other = 0; other < warps_; ++other)
-            clock.seen[other] = std::max(clock.seen[other], pairs_[warp * warps_ + other]);
-    clock.seen[warp] = std::max(clock.seen[warp], now_);
+        for (uint32_t other = 0; other < total_; ++other)
+            clock.seen[other] = std::max(clock.seen[other], pairs_[warp * total_ + other]);
+    if (ranks_ > 1)
+        for (uint32_t other = base_; other < base_ + warps_; ++other)
+            clock.seen[other] = std::max(clock.seen[other], block_seen_);
+    clock.seen[base_ + warp] = std::max(clock.seen[base_ + warp], now_);
     ++now_;
 }
 
@@ -354,10 +386,10 @@ void SharedMemory::strong_access(uint32_t warp, uint64_t place, bool reads, bool
         for (size_t i = 0; i < from.seen.size(); ++i) to.seen[i] = std::max(to.seen[i], from.seen[i]);
     };
     if ((mode & kReleases) != 0) release(warp, fenced_[warp]);
-    const auto known = places_.find(place);
-    if (reads && known != places_.end()) join(taken_[warp], known->second);
+    const auto known = places_->find(place);
+    if (reads && known != places_->end()) join(taken_[warp], known->second);
     if (writes && !fenced_[warp].seen.empty())
-        join(known != places_.end() ? known->second : places_[place], fenced_[warp]);
+        join(known != places_->end() ? known->second : (*places_)[place], fenced_[warp]);
     if ((mode & kAcquires) != 0 && !taken_[warp].seen.empty()) {
         acquire(warp, taken_[warp]);
         taken_[warp].seen.clear();
@@ -365,12 +397,9 @@ void SharedMemory::strong_access(uint32_t warp, uint64_t place, bool reads, bool
 }
 
 void SharedMemory::acquire(uint32_t warp, const Clock& clock) {
-    if (!partial_) {
-        pairs_.assign(uint64_t{warps_} * warps_, start_);
-        partial_ = true;
-    }
+    if (!partial_) allocate_pairs();
     for (uint32_t other = 0; other < clock.seen.size(); ++other) {
-        uint32_t& seen = pairs_[warp * warps_ + other];
+        uint32_t& seen = pairs_[warp * total_ + other];
         seen = std::max(seen, clock.seen[other]);
     }
     // Lanes of the warp itself: they waited together.

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "device/vgpu/machine.h"
@@ -31,13 +32,31 @@ inline constexpr uint8_t kStrong = 0x80;    // atomic, volatile, relaxed …: do
 inline constexpr uint8_t kWideBase = 0x40;  // the address register has 64 bits
 inline constexpr uint8_t kReleases = 0x20;  // orders what came before it
 inline constexpr uint8_t kAcquires = 0x10;  // orders what comes after it
+inline constexpr uint8_t kPeers = 0x08;     // may reach into the shared memory of other blocks of the cluster
+
+/// Stamps of granules that are no time.
+inline constexpr uint32_t kGapStamp = 0xffffffffu;   // between variables
+inline constexpr uint32_t kPeerStamp = 0xfffffffeu;  // touched by another block: see the granule's PeerShadow
+inline constexpr uint32_t kNobody = 0xffffffffu;
+inline constexpr uint32_t kThreadBits = 10;  // who = thread | instruction << kThreadBits
+
+struct Block;
 
 class SharedMemory {
  public:
+    /// What is ordered before a place in time: by warp of the cluster (of the block, where there is no cluster), the
+    /// stamp of its block's clock.
+    struct Clock {
+        std::vector<uint32_t> seen;
+    };
+    using Places = std::map<uint64_t, Clock>;
+
     /// For blocks of this program with so many dynamic bytes and warps.
     void prepare(const Program& program, uint32_t dynamic_bytes, uint32_t warps, bool checks);
     /// A new block begins: nothing is written, nobody has synchronised.
     void begin();
+    /// Before begin(): the block is `rank` of a cluster of `ranks`, whose strong accesses leave their clocks in `places`.
+    void join_cluster(uint32_t rank, uint32_t ranks, Places* places);
 
     std::byte* data() { return bytes_.data(); }
     uint32_t size() const { return bytes_.size(); }
@@ -52,15 +71,22 @@ class SharedMemory {
     /// Checks and notes one lane's atomic access; false after a fault.
     bool atomic(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width);
 
+    /// One lane's access from another block of the cluster, or from this one to a place that another one has touched:
+    /// bounds, initialisation and races as above; false after a fault. `values` are what a write will write, null for
+    /// an atomic. (peer.cpp)
+    bool check_peer(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width, bool reads,
+                    bool writes, const std::byte* values);
+    /// The block has ended: reports an access by another block that is not ordered before it.
+    void check_left(Block& owner);
+    /// An address that this block's threads use for shared memory of the cluster, its rank made explicit.
+    uint64_t cluster_address(uint64_t address) const;
+
     /// All live threads of the block met.
     void sync_block();
     /// The lanes of a warp met.
     void sync_warp(uint32_t warp, Mask lanes, Mask alive);
     /// A barrier that only some take part in: an arriving warp leaves its clock with the barrier, a waiting one takes
     /// it up.
-    struct Clock {
-        std::vector<uint32_t> seen;  // by warp
-    };
     void release(uint32_t warp, Clock& clock);
     void acquire(uint32_t warp, const Clock& clock);
 
@@ -84,9 +110,26 @@ class SharedMemory {
     bool out_of_bounds(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width);
     bool race(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width, uint32_t who,
               bool writes);
+    void allocate_pairs();
     void note_read(uint32_t granule, uint32_t who, uint32_t warp);
     bool misplaced(uint64_t address, uint32_t width) const;
     bool in_gap(uint64_t address, uint32_t width) const;
+
+    /// An access that concerns more than one block. Its stamp is of the clock of the thread's own block.
+    struct PeerAccess {
+        uint32_t rank = 0, thread = 0;
+        const Instruction* at = nullptr;
+        uint32_t line = 0, stamp = 0;
+    };
+    /// A granule that another block has touched: the last write and the reads since, the last one of each warp.
+    struct PeerShadow {
+        PeerAccess write;
+        std::vector<PeerAccess> reads;
+    };
+    PeerShadow& peer_shadow(uint32_t granule);
+    bool ordered(const Warp& warp, uint32_t thread, const PeerAccess& before) const;
+    void peer_race(Warp& warp, const PeerAccess& mine, const PeerAccess& before, uint64_t address, uint32_t width,
+                   bool writes);
 
     const Program* program_ = nullptr;
     bool checks_ = true;
@@ -97,11 +140,16 @@ class SharedMemory {
     uint32_t now_ = 1, start_ = 1, block_seen_ = 0;
     std::vector<uint32_t> warp_seen_;
     uint32_t warps_ = 0;
-    bool partial_ = false;         // pairs_ holds something for this block
-    std::vector<uint32_t> pairs_;  // [warp][other]: the other's accesses up to this stamp are ordered before this warp
+    uint32_t rank_ = 0, ranks_ = 1;
+    uint32_t base_ = 0, total_ = 0;  // the block's first warp among those of its cluster, and how many those are
+    bool partial_ = false;           // pairs_ holds something for this block
+    // [warp][other of the cluster]: the other's accesses up to this stamp are ordered before this warp
+    std::vector<uint32_t> pairs_;
     std::vector<Clock> fenced_;    // by warp: what its next strong write hands on
     std::vector<Clock> taken_;     // by warp: what its strong reads have seen since its last fence
-    std::map<uint64_t, Clock> places_;                 // what strong writes have left
+    Places own_places_;                                // what strong writes have left
+    Places* places_ = &own_places_;                    // the same of the whole cluster
+    std::unordered_map<uint32_t, PeerShadow> peers_;   // by granule, in clusters
     std::map<uint32_t, std::vector<uint32_t>> lanes_;  // warp → [lane][other], once lanes met in part
 };
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "device/vgpu/block.h"
+#include "device/vgpu/demand.h"
 #include "device/vgpu/memory/access.h"
 #include "device/vgpu/ops/address.h"
 #include "device/vgpu/ops/lanes.h"
@@ -43,7 +44,20 @@ void take(R* to, const Access& access, Mask active, uint32_t at, uint32_t width)
 }
 
 template <typename E, typename R>
+void load_pieces(Warp& warp, const Instruction& in, Space space, const uint64_t* address, Mask active,
+                 const Vector& vector) {
+    alignas(64) std::byte values[kLanes * kGatherStep] = {};
+    if (!gather(warp, in, space, address, active, vector.pieces, values)) return;
+    Access access;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) access.lane[lane] = values + lane * kGatherStep;
+    for (size_t i = 0; i < vector.offsets.size(); ++i)
+        take<E, R>(warp.lanes<R>(vector.offsets[i]), access, active, i * sizeof(E), in.width);
+}
+
+template <typename E, typename R>
 void load_in(Warp& warp, const Instruction& in, Space space, const uint64_t* address, Mask active) {
+    if (const auto* vector = static_cast<const Vector*>(in.extra); vector != nullptr && !vector->pieces.empty())
+        return load_pieces<E, R>(warp, in, space, address, active, *vector);
     Access access;
     if (!reach(warp, in, space, address, active, in.width, Intent::read, access)) return;
     note_strong(warp, in, space, address, active, true, false);
@@ -186,6 +200,20 @@ Handler handler(Space space, uint32_t element, bool is_signed, uint32_t lane) {
     throw Unsupported("a memory access of this size");
 }
 
+/// Which bytes of a load are an access: those that are used. A single value of which only its low half, quarter … is
+/// used was narrowed by the program, not widened by its compiler: it counts as a whole, as all of global memory's do,
+/// whose bounds no compiler knows.
+std::vector<Piece> used_pieces(const Demand& demand, const std::vector<ptx::Operand>& elements, uint32_t bytes,
+                               Space space) {
+    const uint32_t width = bytes * elements.size(), all = width == 32 ? ~0u : (1u << width) - 1;
+    uint32_t used = 0;
+    for (size_t i = 0; i < elements.size(); ++i) used |= demand.of(elements[i], bytes) << i * bytes;
+    if (used == all || used == 0) return {};
+    const bool known = space == Space::shared || space == Space::local || space == Space::constant;
+    if (elements.size() == 1 && (!known || std::has_single_bit(used + 1))) return {};
+    return pieces_of(used, width, bytes);
+}
+
 void decode_access(Decoder& base, const ptx::Statement& statement, Instruction& in, bool loads) {
     auto& decoder = static_cast<ProgramDecoder&>(base);
     Modifiers modifiers(statement);
@@ -222,11 +250,16 @@ void decode_access(Decoder& base, const ptx::Statement& statement, Instruction& 
         lane = width;
         vector->offsets.push_back(offset);
     }
-    if (space == Space::shared || space == Space::none) note_granule(decoder.program(), in.width);
+    if (loads && (in.mode & kStrong) == 0)
+        vector->pieces = used_pieces(decoder.demand(), elements, bytes, space);
+    if (space == Space::shared || space == Space::none) {
+        note_granule(decoder.program(), in.width);
+        for (const Piece& piece : vector->pieces) note_granule(decoder.program(), piece.bytes);
+    }
     in.mix = space == Space::shared ? Mix::shared : Mix::memory;
     in.run = loads ? handler<true>(space, bytes, is_signed(type), lane)
                    : handler<false>(space, bytes, is_signed(type), lane);
-    if (count == 1)
+    if (count == 1 && vector->pieces.empty())
         (loads ? in.d : in.b) = vector->offsets[0];
     else
         in.extra = decoder.keep(std::move(vector));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device/vgpu/decode.h"
+#include "device/vgpu/memory/gather.h"
 #include "device/vgpu/program.h"
 
 namespace recuda::vgpu {
@@ -13,6 +14,7 @@ namespace recuda::vgpu {
 /// Registers of a vector, element by element.
 struct Vector : Extra {
     std::vector<uint32_t> offsets;
+    std::vector<Piece> pieces;  // of a load, where not all of its bytes are used
 };
 
 /// 128 bits as two halves.

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "device/vgpu/demand.h"
 #include "device/vgpu/memory/pattern.h"
 #include "device/vgpu/ops/lanes.h"
 #include "device/vgpu/ops/memory.h"
@@ -154,9 +155,10 @@ bool decode_parameter(ProgramDecoder& decoder, const ptx::Statement& statement, 
                       bool loads) {
     const auto& address = statement.operands[loads ? 0 + 1 : 0];
     const auto& value = statement.operands[loads ? 0 : 1];
-    const std::vector<ptx::Operand> one{value};
-    const auto& elements = value.kind == Kind::vector ? value.elements : one;
+    std::vector<ptx::Operand> elements = value.kind == Kind::vector ? value.elements : std::vector{value};
     const uint32_t bytes = ptx::size_bytes(type);
+    // What a widened load reads behind the last element in use may lie behind the parameter.
+    while (loads && elements.size() > 1 && decoder.demand().of(elements.back(), bytes) == 0) elements.pop_back();
     auto vector = std::make_unique<Vector>();
     uint32_t lane = 0;
     for (const auto& element : elements) {
