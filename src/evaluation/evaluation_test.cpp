@@ -35,9 +35,11 @@ Evaluation whole() {
     evaluation.verdict.left_out = {"T=2048, H=2688"};
     evaluation.verdict.log = "wrong";
     evaluation.resources = {32, 4, 128, 8, 1};
-    evaluation.measurements = {{{{"T", 1}}, {1.5, 2.5}, 2, 1.5, 2.5, 300, 1980, "graph of 20 runs", "drifts"}};
+    evaluation.measurements = {
+        {{{"T", 1}}, {1.5, 2.5}, 2, 1.5, 2.5, 600, 300, 0.5, 1980, "graph of 20 runs", "drifts"}};
     evaluation.median_ns = 2;
     evaluation.comparisons = {{"plain", Comparing::faster, 1.25, 1.2, 1.3, {{"T", 1}}, "screening"}};
+    evaluation.baseline_measurements = {{"plain", evaluation.measurements[0], {1.25, 1.5}}};
     evaluation.stage = "whole";
     evaluation.build_seconds = 0.125;
     evaluation.judge_seconds = 0.25;
@@ -52,6 +54,17 @@ TEST(Evaluation, SurvivesJson) {
     EXPECT_EQ(json.at("estimate"), nullptr);
     EXPECT_EQ(json.at("comparisons").at(0).at("outcome"), "FASTER");
     EXPECT_EQ(json.at("reports").at(0).at("check"), "misaligned");
+    EXPECT_EQ(json.at("measurements").at(0).at("share_of_peak"), 0.5);
+    EXPECT_EQ(json.at("baseline_measurements").at(0).at("candidate_samples_ns"), Json({1.25, 1.5}));
+}
+
+TEST(Evaluation, ReadsLinesOfTheFirstVersion) {
+    Json json = to_json(whole());
+    json.erase("baseline_measurements");
+    for (const char* added : {"bytes", "share_of_peak"}) json.at("measurements").at(0).erase(added);
+    const Evaluation old = evaluation_from_json(json);
+    EXPECT_TRUE(old.baseline_measurements.empty());
+    EXPECT_FALSE(old.measurements.at(0).share_of_peak);
 }
 
 TEST(Evaluation, RefusesOtherJson) {

@@ -32,10 +32,10 @@ class DirectiveReader {
         const size_t equals = text_.find('=');
         if (equals == std::string_view::npos) fail(0, "expected NAME = value, value, …");
         Tunable tunable{name(text_.substr(0, equals), 0), {}};
-        size_t at = equals + 1;
-        for (const std::string_view part : split(text_.substr(at), ',')) {
-            tunable.values.push_back(integer(trimmed(part), static_cast<size_t>(part.data() - text_.data())));
-            at += part.size() + 1;
+        for (const std::string_view part : split(text_.substr(equals + 1), ',')) {
+            const std::string_view value = trimmed(part);
+            const char* const begin = value.empty() ? part.data() : value.data();
+            tunable.values.push_back(integer(value, static_cast<size_t>(begin - text_.data())));
         }
         for (const Tunable& other : file_.tunables)
             if (other.name == tunable.name) fail(0, fmt::format("the tunable {} is declared twice", tunable.name));

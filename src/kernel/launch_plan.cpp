@@ -136,6 +136,11 @@ class Planner {
 
 Json dim_json(const Dim3& dim) { return Json::array({dim.x, dim.y, dim.z}); }
 
+Json value_json(const PlannedArgument& argument) {
+    const double value = load(argument.dtype, argument.value.data());
+    return is_floating(argument.dtype) ? json_number(value) : Json(static_cast<int64_t>(value));
+}
+
 Json argument_json(const PlannedArgument& argument) {
     switch (argument.kind) {
         case PlannedArgument::Kind::buffer:
@@ -144,7 +149,7 @@ Json argument_json(const PlannedArgument& argument) {
             return {{"name", argument.name},
                     {"kind", "value"},
                     {"dtype", name(argument.dtype)},
-                    {"value", json_number(load(argument.dtype, argument.value.data()))}};
+                    {"value", value_json(argument)}};
         case PlannedArgument::Kind::tensor_map:
             return {{"name", argument.name},
                     {"kind", "tensormap"},
@@ -271,8 +276,9 @@ void fit(LaunchPlan& plan, std::span<const Binary> binaries, const DeviceLimits&
             std::vector<std::string> known;
             for (const Binary& binary : binaries)
                 for (const Entry& other : binary.entries) known.push_back(other.name);
-            throw LaunchRefused("there is no kernel {} in what was built; there {} {}{}", launch.kernel,
-                                known.size() == 1 ? "is" : "are", known.empty() ? "none" : joined(known, ", "),
+            throw LaunchRefused("there is no kernel {}{} in what was built; there {} {}{}", launch.kernel,
+                                did_you_mean(launch.kernel, known), known.size() == 1 ? "is" : "are",
+                                known.empty() ? "none" : joined(known, ", "),
                                 known.empty() ? "" : "; is it `extern \"C\" __global__`?");
         }
         fit_entry(launch, *entry);

@@ -27,11 +27,12 @@ std::string listed(const std::string& text) {
     if (!Json::accept(text)) return text.empty() ? "" : fenced(text, "");
     const Json json = Json::parse(text);
     if (!json.is_object()) return fenced(dump(json, 2), "json");
+    const Json nothing("");
     std::string list;
     for (const auto& [key, value] : json.items())
         if (key == "memory_peaks")
             list += shown_peaks(value);
-        else if (value != "" && !value.is_null())
+        else if (value != nothing && !value.is_null())
             list += fmt::format("- {}: {}\n", key, value.is_string() ? value.get<std::string>() : dump(value));
     return list;
 }

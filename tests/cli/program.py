@@ -49,8 +49,15 @@ class Case(unittest.TestCase):
     def start(self, *words):
         process = subprocess.Popen([str(PROGRAM), *map(str, words)], cwd=self.folder, env=self.environment(),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.kill)
+        self.addCleanup(self.end, process)
         return process
+
+    @staticmethod
+    def end(process):
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
 
 
 def line_of(text, marker):

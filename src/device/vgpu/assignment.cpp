@@ -32,6 +32,12 @@ bool ignores_sources(const ptx::Statement& statement) {
            (statement.opcode() == "st" && statement.has("param"));
 }
 
+/// Copies of structs carry their padding in a vector's elements; in global memory that is a result nevertheless.
+bool stores_parts(const ptx::Statement& statement) {
+    return statement.opcode() == "st" && (statement.has("shared") || statement.has("local")) &&
+           statement.operands.size() > 1 && statement.operands[1].kind == ptx::Operand::Kind::vector;
+}
+
 struct Roles {
     std::vector<uint32_t> uses, defines;
 };
@@ -76,7 +82,7 @@ class Analysis {
                          : i == 0 && has_destination(statement);
                 if (destination && operands[i].kind != ptx::Operand::Kind::address)
                     add_names(operands[i], roles.defines);
-                else if (!ignores_sources(statement))
+                else if (!ignores_sources(statement) && !(i == 1 && stores_parts(statement)))
                     add_names(operands[i], roles.uses);
             }
             roles_.push_back(std::move(roles));

@@ -9,12 +9,17 @@
 #include <random>
 #include <utility>
 
+#include "device/vgpu/cluster.h"
 #include "device/vgpu/memory/layout.h"
 
 namespace recuda::vgpu {
 namespace {
 
-constexpr int64_t kTurn = 16384;  // instructions of a warp before the next one runs
+constexpr int64_t kTurn = 4096;  // instructions of a warp before the next one runs
+
+std::string barrier_name(uint8_t number) {
+    return number == kClusterBarrier ? "the cluster's barrier" : fmt::format("barrier {}", number);
+}
 
 bool has_effect(const Instruction& in) {
     return in.mix == Mix::memory || in.mix == Mix::shared || in.mix == Mix::atomic || in.mix == Mix::tensor ||
@@ -63,7 +68,7 @@ Worker::Worker(LaunchState& state) : launch(state), last_buffer(state.program->c
     tally.prepare(*state.program, state.count);
 }
 
-void Block::start(Worker& by, uint64_t number) {
+void Block::start(Worker& by, uint64_t number, SharedMemory::Places* places) {
     worker = &by;
     if (launch != &by.launch) {
         launch = &by.launch;
@@ -80,7 +85,9 @@ void Block::start(Worker& by, uint64_t number) {
     linear = number;
     id = launch->block_at(number);
     stopped = released_ = false;
-    changes = executed = spin_epoch = 0;
+    changes = executed = outside = 0;
+    spins_ = 0;
+    if (places != nullptr) shared.join_cluster(rank, cluster->size(), places);
     shared.begin();
     for (Barrier& barrier : barriers) barrier = {};
     live_threads = launch->threads;
@@ -121,10 +128,10 @@ void Block::run_warp(Warp& warp) {
     const int64_t used = kTurn - warp.budget;
     executed += used;
     if (stopped) return;
+    if (used > 0 && warp.waits() && warp.fuel <= static_cast<uint64_t>(used))
+        return runaway(warp, "it has used up all instructions that a warp may run");
     if (warp.budget <= 0) {
         compare_snapshot(warp);
-        if (warp.fuel <= static_cast<uint64_t>(used))
-            return runaway(warp, "it has used up all instructions that a warp may run");
     } else {
         snapshots_[warp.index].valid = snapshots_[warp.index].same = false;
     }
@@ -148,6 +155,7 @@ Block::State Block::run(Worker& by, int64_t slice) {
         }
         if (live_threads == 0) return State::finished;
         if (!progress) {
+            if (waits_for_cluster()) return State::waiting;
             check_stuck();
             return State::finished;
         }
@@ -156,7 +164,16 @@ Block::State Block::run(Worker& by, int64_t slice) {
             launch->timed_out = launch->stop = true;
             return State::finished;
         }
-        if (all_spin()) return State::spinning;
+        if (!all_spin()) {
+            spins_ = 0;
+        } else if (spins_alone()) {
+            for (const uint32_t index : order_)
+                if (snapshots_[index].same && !stopped)
+                    runaway(*warps[index], "it waits for something that no thread will change");
+            return State::finished;
+        } else if (++spins_ > 1) {
+            return State::spinning;
+        }
         if (executed >= end) return State::ready;
     }
 }
@@ -184,8 +201,19 @@ void Block::raise(uint32_t line, uint32_t thread, uint32_t count, Fault fault) {
     report.other = fault.other;
     report.count = count;
     worker->faults.add(report, linear, thread);
+    stop();
+}
+
+void Block::stop() {
     stopped = true;
     for (auto& warp : warps) warp->limit = 0;
+}
+
+bool Block::waits_for_cluster() const {
+    return std::any_of(warps.begin(), warps.end(), [](const auto& warp) {
+        return std::any_of(warp->groups.begin(), warp->groups.end(),
+                           [](const Group& group) { return group.barrier == kClusterBarrier; });
+    });
 }
 
 void Block::runaway(Warp& warp, const char* why) {
@@ -211,6 +239,8 @@ void Block::compare_snapshot(Warp& warp) {
     known.same = known.valid && known.pc == running->pc && known.frame == running->frame &&
                  known.active == running->lanes && known.changes == changes && known.groups == warp.groups.size() &&
                  std::memcmp(known.registers.data(), running->frame->registers, bytes) == 0;
+    known.alone = known.same && known.outside == outside;
+    known.outside = outside;
     if (known.same) return;
     known.valid = true;
     known.pc = running->pc;
@@ -219,6 +249,16 @@ void Block::compare_snapshot(Warp& warp) {
     known.changes = changes;
     known.groups = warp.groups.size();
     known.registers.assign(running->frame->registers, running->frame->registers + bytes);
+}
+
+bool Block::spins_alone() const {
+    if (launch->cluster.volume() > 1) return false;
+    for (const auto& warp : warps) {
+        const bool runs = std::any_of(warp->groups.begin(), warp->groups.end(),
+                                      [](const Group& group) { return group.state == Group::State::runnable; });
+        if (runs && (!snapshots_[warp->index].alone || snapshots_[warp->index].outside != outside)) return false;
+    }
+    return true;
 }
 
 bool Block::all_spin() const {
@@ -242,10 +282,9 @@ bool Block::complete(const Barrier& barrier) const {
     return true;
 }
 
-void Block::arrive(Warp& warp, const Instruction& in, uint32_t number, uint32_t count, Mask lanes, bool waits,
-                   Mask votes) {
+bool Block::diverges(Warp& warp, const Instruction& in, Mask lanes) {
     for (const Group& group : warp.groups) {
-        if (!waits || group.state != Group::State::at_barrier || group.at == &in) continue;
+        if (group.state != Group::State::at_barrier || group.at == &in) continue;
         const uint32_t line = line_of(in, warp.frame), other = line_of(*group.at, group.frame);
         const bool first = group.at->index < in.index;
         const uint32_t here = warp.thread(std::countr_zero(lanes)), there = warp.thread(std::countr_zero(group.lanes));
@@ -255,8 +294,14 @@ void Block::arrive(Warp& warp, const Instruction& in, uint32_t number, uint32_t 
              .message = fmt::format("lanes {:#x} of a warp wait at this barrier and lanes {:#x} at the one of line {}",
                                     first ? group.lanes : lanes, first ? lanes : group.lanes, first ? line : other),
              .other = OtherAccess{first ? line : other, id, launch->thread_at(first ? here : there)}});
-        return;
+        return true;
     }
+    return false;
+}
+
+void Block::arrive(Warp& warp, const Instruction& in, uint32_t number, uint32_t count, Mask lanes, bool waits,
+                   Mask votes) {
+    if (waits && diverges(warp, in, lanes)) return;
     Barrier& barrier = barriers[number];
     if (!barrier.in_use) {
         barrier = {.in_use = true, .expected = count, .lanes = std::vector<Mask>(warps.size(), 0), .clock = {}};
@@ -308,6 +353,7 @@ void Block::release(uint32_t number) {
 
 void Block::threads_ended(uint32_t count) {
     live_threads -= count;
+    cluster->threads_ended();
     if (live_threads == 0) return;
     for (uint32_t number = 0; number < 16; ++number)
         if (complete(barriers[number])) release(number);
@@ -338,15 +384,16 @@ void Block::check_stuck() {
                 first = warp.get(), place = &group;
             else if (group.at != place->at && !other) {
                 other = OtherAccess{line_of(*group.at, group.frame), id, launch->thread_at(thread)};
-                who += fmt::format("; others wait at barrier {} at line {}", group.barrier, other->line);
+                who += fmt::format("; others wait at {} at line {}", barrier_name(group.barrier), other->line);
             }
         }
-    const Barrier& barrier = barriers[place->barrier];
-    if (barrier.expected != 0)
-        who = fmt::format(", which has {} of {} threads", barrier.arrived, barrier.expected) + who;
+    if (place->barrier != kClusterBarrier && barriers[place->barrier].expected != 0)
+        who = fmt::format(", which has {} of {} threads", barriers[place->barrier].arrived,
+                          barriers[place->barrier].expected) +
+              who;
     raise(line_of(*place->at, place->frame), first->thread(std::countr_zero(place->lanes)), waiting,
           {.check = Check::deadlock,
-           .message = fmt::format("{} threads wait for ever: here at barrier {}{}", waiting, place->barrier, who),
+           .message = fmt::format("{} threads wait for ever: here at {}{}", waiting, barrier_name(place->barrier), who),
            .other = other});
 }
 

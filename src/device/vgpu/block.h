@@ -67,14 +67,18 @@ struct Barrier {
     SharedMemory::Clock clock;
 };
 
+class Cluster;
+
 struct Block {
-    enum class State { ready, spinning, finished };
+    /// waiting: nothing can run before another block of the cluster comes to its barrier.
+    enum class State { ready, spinning, waiting, finished };
 
     Block() = default;
     Block(const Block&) = delete;
 
-    void start(Worker& worker, uint64_t linear);
-    /// Runs warps in turn until all have ended, one has failed, all spin without any change to memory, or `slice`
+    /// Ready to run block `linear`; in a cluster, `places` are where its blocks' strong accesses meet.
+    void start(Worker& worker, uint64_t linear, SharedMemory::Places* places = nullptr);
+    /// Runs warps in turn until all have ended, one has failed, all wait or spin without any change to memory, or `slice`
     /// instructions are done.
     State run(Worker& worker, int64_t slice);
 
@@ -88,11 +92,19 @@ struct Block {
     void arrive(Warp& warp, const Instruction& in, uint32_t id, uint32_t count, Mask lanes, bool waits, Mask votes);
     /// Threads have ended: barriers may be complete now.
     void threads_ended(uint32_t count);
+    /// Nothing of the block runs any more.
+    void stop();
+    /// Reports where lanes of a warp that come to wait at a barrier find others of it at another one.
+    bool diverges(Warp& warp, const Instruction& in, Mask lanes);
+    /// Reports who waits for ever; nothing can run.
+    void check_stuck();
     /// A report that this warp loops for ever.
     void runaway(Warp& warp, const char* why);
 
     LaunchState* launch = nullptr;
     Worker* worker = nullptr;
+    Cluster* cluster = nullptr;
+    uint32_t rank = 0;  // in the cluster
     uint64_t linear = 0;
     Dim3 id{0, 0, 0};
     std::vector<std::unique_ptr<Warp>> warps;
@@ -101,8 +113,8 @@ struct Block {
     Barrier barriers[16];
     bool stopped = false;
     uint64_t changes = 0;     // stores and atomics that may have changed memory
+    uint64_t outside = 0;     // reads of global memory
     uint64_t executed = 0;    // instructions given to warps so far: the block's clock
-    uint64_t spin_epoch = 0;  // grid.cpp: the launch's epoch of changes at which the block was seen spinning
 
  private:
     struct Snapshot {
@@ -111,16 +123,21 @@ struct Block {
         Mask active = 0;
         uint64_t changes = 0;
         size_t groups = 0;
+        uint64_t outside = 0;
         bool valid = false, same = false;
+        bool alone = false;  // the same, and nothing of the block has read global memory since
         std::vector<std::byte> registers;
     };
     void run_warp(Warp& warp);
     void release(uint32_t id);
     bool complete(const Barrier& barrier) const;
-    void check_stuck();
     void compare_snapshot(Warp& warp);
     bool all_spin() const;
+    /// All spin and none looks at memory that another block could change.
+    bool spins_alone() const;
+    bool waits_for_cluster() const;
 
+    uint32_t spins_ = 0;     // rounds in which all spun
     bool released_ = false;  // a barrier has been completed in this turn
     std::vector<Snapshot> snapshots_;
     std::vector<uint32_t> order_;

@@ -9,34 +9,38 @@
 #include <random>
 #include <thread>
 
+#include "device/vgpu/cluster.h"
+
 namespace recuda::vgpu {
 namespace {
 
-constexpr int64_t kSlice = 1 << 20;                  // instructions before a block goes to the back of the queue
-constexpr uint64_t kSuspendedBytes = 2048ull << 20;  // of blocks that have begun and wait for their next slice
+constexpr int64_t kSlice = 1 << 20;                  // instructions before a cluster of blocks goes to the back of the queue
+constexpr uint64_t kSuspendedBytes = 2048ull << 20;  // of clusters that have begun and wait for their next slice
 
 class Grid {
  public:
-    Grid(LaunchState& launch, unsigned threads) : launch_(launch), unfinished_(launch.blocks()) {
+    Grid(LaunchState& launch, unsigned threads) : launch_(launch), clusters_(launch.blocks() / launch.cluster.volume()), unfinished_(clusters_) {
         if (launch.schedule != 0) {
-            order_.resize(launch.blocks());
+            order_.resize(clusters_);
             std::iota(order_.begin(), order_.end(), uint64_t{0});
             std::mt19937_64 random(launch.schedule);
             std::shuffle(order_.begin(), order_.end(), random);
         }
         const uint64_t bytes =
             uint64_t{launch.warps} * launch.program->entry->register_bytes + (256u << 10) + launch.dynamic_shared * 8;
-        resident_ = std::max<uint64_t>(2 * threads, kSuspendedBytes / bytes);
+        resident_ = std::max<uint64_t>(2 * threads, kSuspendedBytes / (bytes * launch.cluster.volume()));
     }
 
     void work(Worker& worker) {
-        std::vector<std::unique_ptr<Block>> idle;
+        std::vector<std::unique_ptr<Cluster>> idle;
         try {
-            while (std::unique_ptr<Block> block = take(worker, idle)) {
-                const uint64_t changes = block->changes, epoch = epoch_now();
-                const Block::State state = block->run(worker, kSlice);
-                block = give(std::move(block), state, changes, epoch, worker);
-                if (block != nullptr) idle.push_back(std::move(block));
+            while (std::unique_ptr<Cluster> cluster = take(worker, idle)) {
+                const uint64_t changes = cluster->changes(), outside = cluster->outside(), epoch = epoch_now();
+                const Block::State state = cluster->run(worker, kSlice);
+                cluster->busy = state == Block::State::ready;
+                cluster->polls = cluster->changes() == changes && cluster->outside() != outside;
+                cluster = give(std::move(cluster), state, changes, epoch, worker);
+                if (cluster != nullptr) idle.push_back(std::move(cluster));
             }
         } catch (...) {
             const std::lock_guard lock(mutex_);
@@ -54,75 +58,90 @@ class Grid {
         return epoch_;
     }
 
-    std::unique_ptr<Block> take(Worker& worker, std::vector<std::unique_ptr<Block>>& idle) {
+    std::unique_ptr<Cluster> take(Worker& worker, std::vector<std::unique_ptr<Cluster>>& idle) {
         std::unique_lock lock(mutex_);
         for (;;) {
             if (launch_.stop) return nullptr;
-            if (next_ < launch_.blocks() && suspended_.size() < resident_) {
+            // Busy clusters are run to their end one after another, for most of the time: an endless loop is found
+            // by the instructions that one of them has run. The others get a turn now and then, more often where the
+            // busy one may be polling what they will write.
+            const auto favourite = busiest();
+            const bool others = favourite == suspended_.end() || ++turns_ % ((*favourite)->polls ? 2 : 6) == 0;
+            if (!others) return resume(favourite);
+            const bool rest = favourite != suspended_.end() && (others_++ & 1) != 0;
+            if (!rest && next_ < clusters_ && suspended_.size() < resident_) {
                 const uint64_t number = order_.empty() ? next_ : order_[next_];
                 ++next_;
                 ++running_;
                 lock.unlock();
-                std::unique_ptr<Block> block;
+                std::unique_ptr<Cluster> cluster;
                 if (idle.empty())
-                    block = std::make_unique<Block>();
+                    cluster = std::make_unique<Cluster>();
                 else
-                    block = std::move(idle.back()), idle.pop_back();
-                block->start(worker, number);
-                return block;
+                    cluster = std::move(idle.back()), idle.pop_back();
+                cluster->start(worker, number);
+                return cluster;
             }
-            // A block that spins is left alone until memory has changed.
+            // A cluster that spins is left alone until memory has changed.
             const auto ready = std::find_if(suspended_.begin(), suspended_.end(),
                                             [&](const auto& one) { return one->spin_epoch != epoch_; });
-            if (ready != suspended_.end()) {
-                auto block = std::move(*ready);
-                suspended_.erase(ready);
-                ++running_;
-                return block;
-            }
+            if (ready != suspended_.end()) return resume(ready);
             if (running_ == 0) return nullptr;
             changed_.wait(lock);
         }
     }
 
-    /// Takes a block back after a slice; returns it when it has ended, to be used again.
-    std::unique_ptr<Block> give(std::unique_ptr<Block> block, Block::State state, uint64_t changes, uint64_t epoch,
+    using Suspended = std::deque<std::unique_ptr<Cluster>>;
+
+    std::unique_ptr<Cluster> resume(Suspended::iterator which) {
+        auto cluster = std::move(*which);
+        suspended_.erase(which);
+        ++running_;
+        return cluster;
+    }
+
+    /// The first cluster of those whose last slice was too short for them.
+    Suspended::iterator busiest() {
+        auto best = suspended_.end();
+        for (auto at = suspended_.begin(); at != suspended_.end(); ++at)
+            if ((*at)->busy && (best == suspended_.end() || (*at)->number() < (*best)->number())) best = at;
+        return best;
+    }
+
+    /// Takes a cluster back after a slice; returns it when it has ended, to be used again.
+    std::unique_ptr<Cluster> give(std::unique_ptr<Cluster> cluster, Block::State state, uint64_t changes, uint64_t epoch,
                                 Worker& worker) {
         const std::lock_guard lock(mutex_);
         --running_;
         changed_.notify_all();
-        if (block->changes != changes) ++epoch_;
+        if (cluster->changes() != changes) ++epoch_;
         if (state == Block::State::finished) {
             --unfinished_;
             ++epoch_;
-            return block;
+            return cluster;
         }
-        block->spin_epoch = state == Block::State::spinning && epoch == epoch_ ? epoch : 0;
-        suspended_.push_back(std::move(block));
-        const bool stuck = running_ == 0 && (next_ == launch_.blocks() || suspended_.size() >= resident_) &&
+        cluster->spin_epoch = state == Block::State::spinning && epoch == epoch_ ? epoch : 0;
+        suspended_.push_back(std::move(cluster));
+        const bool stuck = running_ == 0 && (next_ == clusters_ || suspended_.size() >= resident_) &&
                            std::all_of(suspended_.begin(), suspended_.end(),
                                        [&](const auto& one) { return one->spin_epoch == epoch_; });
         if (!stuck) return nullptr;
-        Block& first = **std::min_element(suspended_.begin(), suspended_.end(),
-                                          [](const auto& a, const auto& b) { return a->linear < b->linear; });
-        first.worker = &worker;
-        for (auto& warp : first.warps) {
-            const bool runs = std::any_of(warp->groups.begin(), warp->groups.end(),
-                                          [](const Group& group) { return group.state == Group::State::runnable; });
-            if (!runs) continue;
-            first.runaway(*warp, "it waits for something that no thread will change");
-            break;
-        }
+        Cluster& first = **std::min_element(suspended_.begin(), suspended_.end(), [](const auto& a, const auto& b) {
+            return a->number() < b->number();
+        });
+        first.runaway(worker, "it waits for something that no thread will change");
         return nullptr;
     }
 
     LaunchState& launch_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::deque<std::unique_ptr<Block>> suspended_;
+    Suspended suspended_;
     std::vector<uint64_t> order_;
+    uint64_t clusters_;
     uint64_t next_ = 0, unfinished_, running_ = 0, resident_ = 1;
     uint64_t epoch_ = 1;  // of changes to memory
+    uint64_t turns_ = 0, others_ = 0;
     std::exception_ptr error_;
 };
 

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "device/gpus.h"
+#include "device/limits.h"
 #include "device/vgpu/grid.h"
 #include "device/vgpu/memory/layout.h"
 #include "device/vgpu/program.h"
@@ -150,6 +151,12 @@ const Program& Vgpu::program_of(Module& module, const ptx::Function& entry) {
     return *(module.programs[std::string(entry.name)] = decode(module.ptx, entry, module.file.ends_with(".ptx")));
 }
 
+/// The launch's cluster or, where it names none, the one that the kernel is built for.
+Dim3 cluster_of(const Launch& launch, const ptx::Function& entry) {
+    if (launch.cluster.volume() > 1 || entry.required_cluster[0] == 0) return launch.cluster;
+    return {entry.required_cluster[0], std::max(1u, entry.required_cluster[1]), std::max(1u, entry.required_cluster[2])};
+}
+
 void Vgpu::check(const Launch& launch, const Program& program) const {
     const auto& entry = *program.entry->source;
     const auto refuse = []<typename... Args>(fmt::format_string<Args...> words, Args&&... args) {
@@ -184,6 +191,16 @@ void Vgpu::check(const Launch& launch, const Program& program) const {
                       std::max(1u, entry.required_threads[2])};
     if (needed.x != 0 && !(needed == launch.block))
         refuse("the kernel requires blocks of {}x{}x{} threads", needed.x, needed.y, needed.z);
+    const Dim3 cluster = cluster_of(launch, entry);
+    if (entry.required_cluster[0] != 0 && !(cluster_of({}, entry) == cluster))
+        refuse("the kernel is built for clusters of another shape than {}x{}x{}", cluster.x, cluster.y, cluster.z);
+    if (cluster.volume() == 0) refuse("a cluster of no blocks");
+    if (cluster.volume() == 1) return;
+    if (!limits_of(info_).has_clusters) refuse("clusters of blocks need sm_90 or newer, not {}", info_.target);
+    if (cluster.volume() > info_.max_cluster_blocks)
+        refuse("a cluster of {} blocks: at most {}", cluster.volume(), info_.max_cluster_blocks);
+    if (launch.grid.x % cluster.x != 0 || launch.grid.y % cluster.y != 0 || launch.grid.z % cluster.z != 0)
+        refuse("the grid is no multiple of the cluster {}x{}x{}", cluster.x, cluster.y, cluster.z);
 }
 
 std::vector<std::byte> Vgpu::parameters_of(const Launch& launch, const Program& program) {
@@ -214,14 +231,13 @@ void Vgpu::run_one(const Launch& launch, const RunOptions& options, std::chrono:
         throw Refused{fmt::format("{} has no kernel '{}'", module.file, launch.entry)};
     const Program& program = program_of(module, *entry);
     check(launch, program);
-    if (launch.cluster.volume() > 1) throw Unsupported("unsupported: clusters of blocks");
     memory_.settle();
     LaunchState state;
     state.program = &program;
     state.memory = &memory_;
     state.grid = launch.grid;
     state.block = launch.block;
-    state.cluster = launch.cluster;
+    state.cluster = cluster_of(launch, *entry);
     state.threads = static_cast<uint32_t>(launch.block.volume());
     state.warps = (state.threads + kLanes - 1) / kLanes;
     state.dynamic_shared = launch.shared_bytes;

@@ -132,6 +132,7 @@ bool reach_buffer(Warp& warp, const Instruction& in, Buffer& buffer, const uint6
 
 bool reach_global(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width,
                   Intent intent, Access& access) {
+    if (intent != Intent::write) ++warp.block->outside;
     const Pattern pattern = pattern_of(address, active, width);
     Buffer*& cached = warp.block->worker->last_buffer[in.index];
     const auto inside = [&](const Buffer* buffer) {
@@ -236,6 +237,7 @@ bool reach_shared(Warp& warp, const Instruction& in, const uint64_t* address, Ma
                   Intent intent, Access& access) {
     const Pattern pattern = pattern_of(address, active, width);
     SharedMemory& shared = warp.block->shared;
+    if (pattern.high >= kRankUnit) return reach_peers(warp, in, address, active, width, intent, access, nullptr);
     if (!prepare_shared(warp, in, address, active, width, pattern)) return false;
     if (intent == Intent::read) {
         if (!shared.read(warp, in, address, active, width, pattern)) return false;

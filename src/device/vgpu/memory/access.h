@@ -31,6 +31,11 @@ ptx::Space space_of(uint64_t generic, uint64_t* address);
 bool reach(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* address, Mask active, uint32_t width,
            Intent intent, Access& access);
 
+/// The same for shared addresses some of which name a rank (layout.h); carries out a write where `values` are given,
+/// lane i's at values + i * 32. (peer.cpp)
+bool reach_peers(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, Intent intent,
+                 Access& access, const std::byte* values);
+
 /// The parts of reach that a write to shared memory needs too: alignment and counts. False after a fault.
 bool prepare_shared(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width,
                     const Pattern& pattern);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace recuda::vgpu {
 
@@ -20,6 +21,21 @@ inline constexpr uint32_t kSharedGap = 256;
 /// The first shared variable lies here, so that small negative indices are seen too.
 inline constexpr uint32_t kSharedStart = 1024;
 inline constexpr uint32_t kLocalGap = 64;
+
+/// In a cluster, an address within the shared window may name a block: its rank plus one stands in bits 24 to 31, the
+/// address within that block's shared memory below. Without a rank it is the block's own.
+inline constexpr uint32_t kRankShift = 24;
+inline constexpr uint64_t kRankUnit = uint64_t{1} << kRankShift;
+
+/// The rank in an address; none for the block's own and for what lies below the window.
+inline std::optional<uint32_t> rank_of_address(uint64_t address) {
+    const uint64_t field = address >> kRankShift;
+    if (field == 0 || field >= 255) return std::nullopt;
+    return static_cast<uint32_t>(field - 1);
+}
+inline uint64_t with_rank(uint64_t address, uint32_t rank) {
+    return (address & (kRankUnit - 1)) | uint64_t{rank < 253 ? rank + 1 : 254} << kRankShift;
+}
 
 /// Gives the static shared variables their addresses.
 void lay_out_shared(Program& program);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "device/vgpu/block.h"
+#include "device/vgpu/cluster.h"
 #include "device/vgpu/memory/layout.h"
 #include "device/vgpu/program.h"
 #include "device/vgpu/warp.h"
@@ -189,6 +190,7 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
         if (written == kPeerStamp || read_stamp_[g] == kPeerStamp)
             return check_peer(warp, in, lane, address, width, reads, writes, values);
         if (reads && written < start_) {
+            if (ranks_ > 1 && warp.block->cluster->defer(warp, in)) return false;
             const auto [name, offset] = name_of(address);
             warp.fault(in, Mask{1} << lane,
                        {.check = Check::uninitialised,

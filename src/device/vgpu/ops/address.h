@@ -25,6 +25,11 @@ inline ptx::Space take_space(Modifiers& modifiers) {
     return ptx::Space::none;
 }
 
+/// Mode bits: whether an access may reach into the shared memory of other blocks.
+inline uint8_t reach_of(const ptx::Statement& statement, ptx::Space space) {
+    return space == ptx::Space::none || statement.has("shared::cluster") ? kPeers : 0;
+}
+
 /// Takes memory order and scope: mode bits of accesses that do not race with their like, and of what they order.
 inline uint8_t take_order(Modifiers& modifiers) {
     uint8_t mode = 0;
@@ -43,9 +48,12 @@ inline void note_strong(Warp& warp, const Instruction& in, ptx::Space space, con
                         bool reads, bool writes) {
     const LaunchState& launch = *warp.block->launch;
     if ((in.mode & kStrong) == 0 || !launch.program->orders || !launch.checks) return;
-    const uint64_t window = space == ptx::Space::shared ? kSharedWindow : 0;
-    for (Mask rest = active; rest != 0; rest &= rest - 1)
-        warp.block->shared.strong_access(warp.index, address[first_lane(rest)] + window, reads, writes, in.mode);
+    SharedMemory& shared = warp.block->shared;
+    for (Mask rest = active; rest != 0; rest &= rest - 1) {
+        const uint64_t at = address[first_lane(rest)];
+        const uint64_t place = space == ptx::Space::shared ? shared.cluster_address(at) + kSharedWindow : at;
+        shared.strong_access(warp.index, place, reads, writes, in.mode);
+    }
 }
 
 /// Takes cache operators and hints, which change nothing here. True where a cache policy follows as an operand.

@@ -204,6 +204,7 @@ void decode(Decoder& base, const ptx::Statement& statement, Instruction& in, boo
     if ((in.mode & (kAcquires | kReleases)) != 0) decoder.program().orders = true;
     if (modifiers.take("async")) throw Unsupported("asynchronous reductions");
     atomic->space = take_space(modifiers);
+    in.mode |= reach_of(statement, atomic->space);
     const bool policy = take_cache(modifiers);
     std::string_view operation;
     for (const auto name : {"add", "inc", "dec", "min", "max", "and", "or", "xor", "exch", "cas"})

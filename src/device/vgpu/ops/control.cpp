@@ -267,7 +267,7 @@ void barrier(Warp& warp, const Instruction& in, Mask active) {
 void decode_barrier(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
     Modifiers modifiers(statement);
     if (modifiers.take("warp")) not_mine();
-    if (modifiers.take("cluster")) throw Unsupported("barriers of clusters");
+    if (modifiers.take("cluster")) not_mine();
     modifiers.take("cta");
     modifiers.take("aligned");
     const auto& operands = statement.operands;

@@ -113,6 +113,12 @@ void store_in(Warp& warp, const Instruction& in, Space space, const uint64_t* ad
                 *reinterpret_cast<E*>(values + lane * kStep + i * sizeof(E)) = static_cast<E>(from[lane]);
         }
         const Pattern pattern = pattern_of(address, active, in.width);
+        if (pattern.high >= kRankUnit) {
+            Access access;
+            ++warp.block->changes;
+            reach_peers(warp, in, address, active, in.width, Intent::write, access, values);
+            return;
+        }
         if (!prepare_shared(warp, in, address, active, in.width, pattern)) return;
         ++warp.block->changes;
         warp.block->shared.write(warp, in, address, active, in.width, pattern, values);
@@ -218,7 +224,7 @@ void decode_access(Decoder& base, const ptx::Statement& statement, Instruction& 
     auto& decoder = static_cast<ProgramDecoder&>(base);
     Modifiers modifiers(statement);
     const Space space = take_space(modifiers);
-    in.mode |= take_order(modifiers);
+    in.mode |= take_order(modifiers) | reach_of(statement, space);
     if ((in.mode & (kAcquires | kReleases)) != 0) decoder.program().orders = true;
     const bool policy = take_cache(modifiers);
     const uint32_t count = modifiers.take("v8") ? 8 : modifiers.take("v4") ? 4 : modifiers.take("v2") ? 2 : 1;

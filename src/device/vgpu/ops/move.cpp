@@ -260,12 +260,17 @@ void decode_cvta(Decoder& decoder, const ptx::Statement& statement, Instruction&
     in.run = *window == 0 ? move_of(8) : add_window<uint64_t>;
 }
 
+constexpr uint8_t kOwnBlock = 1;
+
+/// in.mode: the space; in.width: kOwnBlock where other blocks' shared memory does not count.
 void is_space(Warp& warp, const Instruction& in, Mask active) {
     const uint64_t* a = warp.lanes<uint64_t>(in.a);
     const auto wanted = static_cast<ptx::Space>(in.mode);
     const auto in_space = [&](uint32_t i) {
         uint64_t inside;
         const ptx::Space space = space_of(a[i], &inside);
+        if (space == ptx::Space::shared && in.width == kOwnBlock && rank_of_address(inside))
+            return wanted == space && *rank_of_address(inside) == warp.block->rank;
         if (space != ptx::Space::global) return space == wanted;
         const Buffer* buffer = warp.block->launch->memory->find(a[i]);
         return (buffer != nullptr && buffer->constant ? ptx::Space::constant : ptx::Space::global) == wanted;
@@ -292,6 +297,7 @@ void decode_isspacep(Decoder& decoder, const ptx::Statement& statement, Instruct
     in.d = decoder.destination(statement.operands[0], ptx::Type::pred);
     in.a = decoder.source(statement.operands[1], ptx::Type::u64);
     in.mode = static_cast<uint8_t>(space);
+    in.width = statement.has("shared::cluster") ? 0 : kOwnBlock;
     in.mix = Mix::compare;
     in.run = is_space;
 }

@@ -1,0 +1,218 @@
+#include "device/vgpu/cluster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <random>
+#include <utility>
+
+namespace recuda::vgpu {
+
+void Cluster::start(Worker& worker, uint64_t number) {
+    LaunchState& launch = worker.launch;
+    const Dim3 shape = launch.cluster;
+    const auto ranks = static_cast<uint32_t>(shape.volume());
+    if (launch_ != &launch) {
+        launch_ = &launch;
+        blocks_.clear();
+        for (uint32_t rank = 0; rank < ranks; ++rank) {
+            blocks_.push_back(std::make_unique<Block>());
+            blocks_[rank]->cluster = this;
+            blocks_[rank]->rank = rank;
+        }
+        order_.resize(ranks);
+    }
+    number_ = number;
+    phases_ = spin_epoch = 0;
+    busy = polls = false;
+    arriving_ = false;
+    patient_ = true;
+    done_.assign(ranks, false);
+    if (ranks == 1) {
+        arrivals_.assign(launch.warps, {});
+        blocks_[0]->start(worker, number);
+        return;
+    }
+    arrivals_.assign(uint64_t{ranks} * launch.warps, {});
+    gathered_ = met_ = {};
+    places_.clear();
+    std::iota(order_.begin(), order_.end(), 0);
+    if (launch.schedule != 0) {
+        std::mt19937_64 random(launch.schedule * 0x9e3779b97f4a7c15u + ~number);
+        std::shuffle(order_.begin(), order_.end(), random);
+    }
+    const uint64_t wide = launch.grid.x / shape.x, high = launch.grid.y / shape.y;
+    const uint64_t x = number % wide * shape.x, y = number / wide % high * shape.y, z = number / wide / high * shape.z;
+    for (uint32_t rank = 0; rank < ranks; ++rank) {
+        const uint64_t bx = x + rank % shape.x, by = y + rank / shape.x % shape.y, bz = z + rank / shape.x / shape.y;
+        blocks_[rank]->start(worker, bx + launch.grid.x * (by + launch.grid.y * bz), &places_);
+    }
+}
+
+uint64_t Cluster::changes() const {
+    uint64_t sum = 0;
+    for (const auto& block : blocks_) sum += block->changes;
+    return sum;
+}
+
+uint64_t Cluster::outside() const {
+    uint64_t sum = 0;
+    for (const auto& block : blocks_) sum += block->outside;
+    return sum;
+}
+
+Block::State Cluster::run(Worker& worker, int64_t slice) {
+    using State = Block::State;
+    if (blocks_.size() == 1) {
+        const State state = blocks_[0]->run(worker, slice);
+        if (state != State::waiting) return state;
+        check_stuck();
+        return State::finished;
+    }
+    const auto failed = [&] {
+        return launch_->stop || std::any_of(blocks_.begin(), blocks_.end(), [](const auto& b) { return b->stopped; });
+    };
+    for (auto& block : blocks_) block->worker = &worker;
+    for (int64_t used = 0; used < slice;) {
+        const uint64_t before = changes(), phase = phases_;
+        bool progress = false, spins = false;
+        for (const uint32_t rank : order_) {
+            if (done_[rank]) continue;
+            Block& block = *blocks_[rank];
+            const uint64_t executed = block.executed;
+            const State state = block.run(worker, slice / static_cast<int64_t>(blocks_.size()));
+            used += static_cast<int64_t>(block.executed - executed);
+            if (failed()) return State::finished;
+            if (state == State::finished) {
+                done_[rank] = true;
+                if (launch_->checks) block.shared.check_left(block);
+                if (failed()) return State::finished;
+            }
+            progress = progress || state == State::ready || state == State::finished;
+            spins = spins || state == State::spinning;
+        }
+        patient_ = true;
+        if (std::all_of(done_.begin(), done_.end(), [](bool done) { return done; })) return State::finished;
+        if (progress || changes() != before || phases_ != phase) continue;
+        if (resume_deferred()) continue;
+        if (spins) return State::spinning;
+        check_stuck();
+        return State::finished;
+    }
+    return State::ready;
+}
+
+bool Cluster::defer(Warp& warp, const Instruction& in) {
+    if (blocks_.size() == 1 || !patient_ || in.mix == Mix::atomic) return false;
+    Mask lanes = warp.active;
+    if (in.guard != Instruction::kNoGuard)
+        lanes &= in.guard_negated ? ~warp.predicate(in.guard) : warp.predicate(in.guard);
+    warp.wait(in, lanes, Group::State::at_peer, kClusterBarrier, 0);
+    return true;
+}
+
+bool Cluster::resume_deferred() {
+    bool any = false;
+    for (const auto& block : blocks_)
+        for (const auto& warp : block->warps)
+            for (Group& group : warp->groups) {
+                if (group.state != Group::State::at_peer) continue;
+                group.state = Group::State::runnable;
+                any = true;
+            }
+    patient_ = !any;
+    return any;
+}
+
+void Cluster::check_stuck() {
+    // Who waits for its own block alone is nearer to the cause than who waits for the cluster.
+    Block* first = nullptr;
+    for (size_t rank = 0; rank < blocks_.size(); ++rank) {
+        if (done_[rank]) continue;
+        Block& block = *blocks_[rank];
+        const bool alone = std::any_of(block.warps.begin(), block.warps.end(), [](const auto& warp) {
+            return std::any_of(warp->groups.begin(), warp->groups.end(),
+                               [](const Group& group) { return group.barrier != kClusterBarrier; });
+        });
+        if (alone) return block.check_stuck();
+        if (first == nullptr) first = &block;
+    }
+    if (first != nullptr) first->check_stuck();
+}
+
+void Cluster::runaway(Worker& worker, const char* why) {
+    for (auto& block : blocks_) {
+        block->worker = &worker;
+        for (auto& warp : block->warps) {
+            const bool runs = std::any_of(warp->groups.begin(), warp->groups.end(),
+                                          [](const Group& group) { return group.state == Group::State::runnable; });
+            if (runs) return block->runaway(*warp, why);
+        }
+    }
+}
+
+Cluster::Arrivals& Cluster::arrivals(const Warp& warp) {
+    return arrivals_[uint64_t{warp.block->rank} * launch_->warps + warp.index];
+}
+
+void Cluster::arrive(Warp& warp, const Instruction& in, Mask lanes, bool releases) {
+    Arrivals& own = arrivals(warp);
+    if (const Mask again = lanes & (own.now | own.owed); again != 0) {
+        warp.fault(in, again,
+                   {.check = Check::illegal_instruction,
+                    .message = fmt::format("lanes {:#x} arrive at the cluster's barrier again without having waited for "
+                                           "their last arrival",
+                                           again)});
+        return;
+    }
+    own.now |= lanes;
+    arriving_ = true;
+    if (launch_->checks && releases) warp.block->shared.release(warp.index, gathered_);
+    if (complete()) release();
+}
+
+void Cluster::wait(Warp& warp, const Instruction& in, Mask lanes) {
+    Arrivals& own = arrivals(warp);
+    if (const Mask over = lanes & own.owed; over != 0) {
+        own.owed &= ~over;
+        lanes &= ~over;
+        if (launch_->checks) warp.block->shared.acquire(warp.index, met_);
+    }
+    if (lanes == 0 || warp.block->diverges(warp, in, lanes)) return;
+    warp.wait(in, lanes, Group::State::at_barrier, kClusterBarrier, kFullMask);
+}
+
+bool Cluster::complete() const {
+    for (const auto& block : blocks_)
+        for (const auto& warp : block->warps)
+            if ((warp->alive & ~arrivals_[uint64_t{block->rank} * launch_->warps + warp->index].now) != 0) return false;
+    return true;
+}
+
+void Cluster::release() {
+    ++phases_;
+    arriving_ = false;
+    met_ = std::exchange(gathered_, {});
+    for (Arrivals& own : arrivals_) own.owed |= std::exchange(own.now, 0);
+    for (const auto& block : blocks_)
+        for (const auto& warp : block->warps) {
+            Arrivals& own = arrivals(*warp);
+            own.owed &= warp->alive;
+            for (Group& group : warp->groups) {
+                if (group.state != Group::State::at_barrier || group.barrier != kClusterBarrier ||
+                    (group.lanes & ~own.owed) != 0)
+                    continue;
+                group.state = Group::State::runnable;
+                own.owed &= ~group.lanes;
+                if (launch_->checks) block->shared.acquire(warp->index, met_);
+            }
+        }
+}
+
+void Cluster::threads_ended() {
+    if (arriving_ && complete()) release();
+}
+
+}  // namespace recuda::vgpu

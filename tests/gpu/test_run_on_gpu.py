@@ -1,0 +1,58 @@
+"""The main job on a real GPU: the card's bandwidth is measured, and every time is held against it."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("CUDA_RLM", str(ROOT / "build/release/cuda-rlm"))
+
+
+class RunOnGpu(unittest.TestCase):
+    def test_shares_of_the_measured_bandwidth(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "run"
+            subprocess.run([PROGRAM, "run", "--task", "nano30b_rmsnorm", "--device", "cuda", "--preset", "offline",
+                            "--num-candidates", "2", "--baselines", "plain,reference", "--out-dir", out, "--db",
+                            pathlib.Path(folder) / "main.duckdb"], check=True, cwd=folder, stdout=subprocess.DEVNULL)
+            environment = json.loads((out / "run.json").read_text())["starts"][0]["environment"]
+            lines = [json.loads(line) for line in (out / "evaluations.jsonl").read_text().splitlines()]
+            report = (out / "report.md").read_text()
+            table = subprocess.run([sys.executable, ROOT / "tools/keep_evidence", "--table", out], check=True,
+                                   capture_output=True, text=True).stdout
+        peaks = environment["memory_peaks"]
+        self.assertNotIn("problem", peaks)
+        sheet = re.search(r"memory (\d+) GB/s by its data sheet", environment["device"])
+        for kind in ("read", "copy"):
+            self.assertEqual(len(peaks[kind]["samples_ns"]), 15)
+            if sheet:
+                self.assertGreater(peaks[kind]["bytes_per_ns"], 0.6 * int(sheet[1]), kind)
+                self.assertLess(peaks[kind]["bytes_per_ns"], 1.02 * int(sheet[1]), kind)
+        whole = [line for line in lines if line["stage"] == "whole" and line["outcome"] == "correct"]
+        self.assertTrue(whole)
+        for line in whole:
+            self.assertEqual(len(line["baseline_measurements"]), 2 * len(line["measurements"]))
+            for measurement in line["measurements"] + [one["measurement"] for one in line["baseline_measurements"]]:
+                self.assertAlmostEqual(measurement["share_of_peak"],
+                                       measurement["bytes_per_ns"] / peaks["bytes_per_ns"])
+        self.assertIn("- measured memory bandwidth, read: ", report)
+        self.assertIn("| best |", report)
+        self.assertIn("Measured bandwidth of this ", table)
+
+
+def works_here():
+    """Whether there is a GPU that the program can use."""
+    told = subprocess.run([PROGRAM, "inspect-env", "--json"], capture_output=True, text=True).stdout
+    return any(tool["name"].startswith("GPU cuda:") and tool["state"] == "ok" for tool in json.loads(told))
+
+
+if __name__ == "__main__":
+    if not works_here():
+        print("skipped: no GPU works here")
+        sys.exit(77)
+    unittest.main()
