@@ -243,7 +243,10 @@ Verified verify(Program& program, const std::vector<Workload>& workloads, const 
         const Outcome last = verdict.workloads.empty() ? Outcome::correct : verdict.workloads.back().outcome;
         if (device.info().kind == DeviceKind::cuda && (last == Outcome::faulted || last == Outcome::timed_out))
             options.forget();
-        if (options.stop_at_failure && verdict.outcome != Outcome::correct) break;
+        // What loops for ever here does so everywhere: finding that again for each workload costs most of all.
+        const bool endless = std::any_of(verdict.reports.begin(), verdict.reports.end(),
+                                         [](const Report& report) { return report.check == Check::runaway; });
+        if (endless || (options.stop_at_failure && verdict.outcome != Outcome::correct)) break;
     }
     verdict.log = bounded(verdict.log, kLogBytes);
     return verified;

@@ -46,8 +46,8 @@ class Case(unittest.TestCase):
         path.write_text(text)
         return path
 
-    def start(self, *words):
-        process = subprocess.Popen([str(PROGRAM), *map(str, words)], cwd=self.folder, env=self.environment(),
+    def start(self, *words, env=None):
+        process = subprocess.Popen([str(PROGRAM), *map(str, words)], cwd=self.folder, env=self.environment(**(env or {})),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.end, process)
         return process

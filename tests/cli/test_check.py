@@ -32,7 +32,8 @@ extern "C" __global__ void scale(const __nv_bfloat16* x, const __nv_bfloat16* w,
 """
 
 # Whichever block draws the first ticket must be block 0, or its row is scaled.
-ORDERED = (PLAIN.replace("//! launch  rms<<<T, 256>>>(x, w, y, eps)", "//! scratch ticket : i32[1] zeroed\n//! launch  rms<<<T, 256>>>(x, w, y, ticket, eps)")
+ORDERED = (PLAIN.replace("//! launch  rms<<<T, 256>>>(x, w, y, eps)", 
+                         "//! scratch ticket : i32[1] zeroed\n//! launch  rms<<<T, 256>>>(x, w, y, ticket, eps)")
            .replace("y, float eps)", "y, int* ticket, float eps)")
            .replace("    float total = 0.f;", "    __shared__ int drawn;\n    if (threadIdx.x == 0) drawn = atomicAdd(ticket, 1);\n"
                     "    __syncthreads();\n    float total = drawn == 0 && blockIdx.x != 0 ? 1e4f : 0.f;"))
@@ -48,7 +49,8 @@ class Check(Case):
         return text.replace(old, new)
 
     def test_without_axes_the_tasks_own_list_is_verified(self):
-        self.write("own.toml", 'family = "f"\nmodel = "m"\n[s]\nop = "rmsnorm"\naxes = { H = 256 }\nscalars = { eps = 1e-6 }\nverify = { T = [2, 4] }\nbench = { T = [2] }\n')
+        self.write("own.toml", 'family = "f"\nmodel = "m"\n[s]\nop = "rmsnorm"\naxes = { H = 256 }\n'
+                   'scalars = { eps = 1e-6 }\nverify = { T = [2, 4] }\nbench = { T = [2] }\n')
         seen = self.check(PLAIN, "--task", "own.toml#s", axes=None)
         self.assertEqual((seen["outcome"], seen["task"]), ("correct", "own.toml#s"))
         self.assertLessEqual({2, 4}, {workload["axes"]["T"] for workload in seen["workloads"]})
@@ -98,6 +100,12 @@ class Check(Case):
         (scratch,) = plan["scratch"]
         self.assertEqual((scratch["name"], scratch["dtype"], scratch["shape"], scratch["zeroed"]), ("sums", "f32", [2], True))
 
+    def test_dry_run_prints_values_in_their_type(self):
+        plan = self.json("check", ROOT / "ops/rmsnorm/seeds/warp.cu", "--task", "nano30b_rmsnorm", "--axes", "T=3", "--dry-run")
+        eps, tokens = plan["launches"][0]["arguments"][-2:]
+        self.assertEqual((eps["name"], eps["dtype"], round(eps["value"], 9)), ("eps", "f32", 1e-5))
+        self.assertEqual((tokens["name"], tokens["dtype"], repr(tokens["value"])), ("T", "i32", "3"))
+
     def test_launches_that_cannot_be(self):
         for new, words in [("rms<<<T, 1025>>>", ["1025"]), ("rms<<<T - 1, 256>>>", ["empty"]), ("rms<<<T, 256, 300000>>>", ["300000"]),
                            ("rms<<<(T, 65536), 256>>>", ["65536"]), ("rsm<<<T, 256>>>", ["rsm", "did you mean rms?"])]:
@@ -116,7 +124,8 @@ class Check(Case):
         self.assertIn("nothing", seen["log"])
 
     def test_what_a_candidate_may_not_do(self):
-        for code, word in [("static void host() {}", "host function"), ("int count = 3;", "host variable"), ("__device__ int count;", "device memory"),
+        for code, word in [("static void host() {}", "host function"), ("int count = 3;", "host variable"),
+                           ("__device__ int count;", "device memory"),
                            ("__managed__ int count;", "device memory"), ('#include "/etc/passwd"', "/etc/passwd"),
                            ("__global__ void child() {}\n__device__ void start() { child<<<1, 1>>>(); }", "launch from the device")]:
             seen = self.check(PLAIN + code + "\n", code=3)
@@ -131,11 +140,14 @@ class Check(Case):
         self.assertEqual(self.check(text)["outcome"], "correct")
 
     def test_malformed_directives(self):
-        for old, new, place, words in [("//! launch", "//! lunch", "3:5", ["did you mean launch?"]), ("rms<<<T, 256>>>", "rms<<<T, 256>>", "3:", [">>>"]),
-                                       ("rms<<<T,", "rms<<<TT,", "3:19", ["TT"]), ("(x, w, y, eps)\n", "(x, w, y, esp)\n", "3:", ["esp", "did you mean eps?"]),
+        for old, new, place, words in [("//! launch", "//! lunch", "3:5", ["did you mean launch?"]),
+                                       ("rms<<<T, 256>>>", "rms<<<T, 256>>", "3:", [">>>"]),
+                                       ("rms<<<T,", "rms<<<TT,", "3:19", ["TT"]),
+                                       ("(x, w, y, eps)\n", "(x, w, y, esp)\n", "3:", ["esp", "did you mean eps?"]),
                                        ("//! idea ", "//! tune BLOCK = 1, x\n//! idea ", "2:21", ["x"]),
                                        ("//! idea ", "//! scratch a : f23[T]\n//! idea ", "2:", ["f23", "did you mean f32?"]),
-                                       ("//! idea ", "//! require H %% 2\n//! idea ", "2:", []), ("//! task    nano30b_rmsnorm", "//! task", "1:", [])]:
+                                       ("//! idea ", "//! require H %% 2\n//! idea ", "2:", []),
+                                       ("//! task    nano30b_rmsnorm", "//! task", "1:", [])]:
             self.write("kernel.cu", self.edited(old, new))
             line = self.refused("check", "kernel.cu", "--task", "nano30b_rmsnorm", code=1, saying=words)
             self.assertRegex(line, rf"kernel\.cu:{place}")

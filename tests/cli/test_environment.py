@@ -77,7 +77,8 @@ class WithoutCompilers(Case):
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
 
     def test_what_needs_one_ends_with_one_line(self):
-        for words in (["check", KERNELS / "plain.cu", "--axes", "T=1"], ["exec", KERNELS / "plain.cu", "--launch", "rms<<<1, 256>>>(1)", "--device", "vgpu"]):
+        for words in (["check", KERNELS / "plain.cu", "--axes", "T=1"], ["exec", KERNELS / "plain.cu", "--launch", "rms<<<1, 256>>>(1)",
+                       "--device", "vgpu"]):
             done = self.run_bare(*words)
             errors = [line for line in done.stderr.splitlines() if line.startswith("cuda-rlm: error: ")]
             self.assertEqual((done.returncode, len(errors), done.stdout), (1, 1, ""), done.stderr)

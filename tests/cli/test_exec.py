@@ -89,8 +89,10 @@ class Exec(Case):
 
     def test_floats_round_trip(self):
         single = struct.unpack("<f", struct.pack("<f", 0.1))[0]
-        for dtype, given, values in [("f32", "[0.1,-0.0]", [single, -0.0]), ("f64", "[0.1,1e300]", [0.1, 1e300]), ("bf16", "[3.140625,1.00390625]", [3.140625, 1.0]),
-                                     ("f16", "[65504,6e-8]", [65504.0, 2.0**-24]), ("e4m3", "[448,0.001953125]", [448.0, 2.0**-9]), ("e5m2", "[57344,-1.25]", [57344.0, -1.25])]:
+        for dtype, given, values in [("f32", "[0.1,-0.0]", [single, -0.0]), ("f64", "[0.1,1e300]", [0.1, 1e300]),
+                                     ("bf16", "[3.140625,1.00390625]", [3.140625, 1.0]),
+                                     ("f16", "[65504,6e-8]", [65504.0, 2.0**-24]),
+                                     ("e4m3", "[448,0.001953125]", [448.0, 2.0**-9]), ("e5m2", "[57344,-1.25]", [57344.0, -1.25])]:
             self.assertEqual(self.copied(dtype, given, 2), values, dtype)
 
     def test_what_is_not_finite_is_a_string(self):
@@ -111,7 +113,8 @@ class Exec(Case):
     def test_literals(self):
         seen = self.exec("literals<<<1, 1>>>(y, 0x10, 9007199254740993ll, 1.5f, 0.1, 4294967295u)", "y:f64[5]=uninit", words=["--print", "y"])
         self.assertEqual(seen["buffers"]["y"], [16, 1, 1.5, 0.1, 4294967295])
-        for arguments in ["y, 1, 1, 1.5f, 0.1, 1u", "y, 1ll, 1ll, 1.5f, 0.1, 1u", "y, 1, 1ll, 1.5, 0.1, 1u", "y, 1, 1ll, 1.5f, 0.1f, 1u", "y, 1, 1ll, 1.5f, 0.1", "1, 1, 1ll, 1.5f, 0.1, 1u"]:
+        for arguments in ["y, 1, 1, 1.5f, 0.1, 1u", "y, 1ll, 1ll, 1.5f, 0.1, 1u", "y, 1, 1ll, 1.5, 0.1, 1u",
+                          "y, 1, 1ll, 1.5f, 0.1f, 1u", "y, 1, 1ll, 1.5f, 0.1", "1, 1, 1ll, 1.5f, 0.1, 1u"]:
             self.assertEqual(self.exec(f"literals<<<1, 1>>>({arguments})", "y:f64[5]=uninit", code=3)["outcome"], "launch_refused", arguments)
 
     def test_grids_and_blocks_of_three_dimensions(self):
@@ -183,24 +186,28 @@ class Exec(Case):
 
     def test_launches_that_cannot_be(self):
         for launch, words in [("wide<<<1, 20, 1000000>>>(y)", ["1000000"]), ("wide<<<1, 2000>>>(y)", ["2000"]), ("wide<<<0, 20>>>(y)", ["empty"]),
-                              ("wide<<<(1, 70000), 20>>>(y)", ["70000"]), ("wild<<<1, 20>>>(y)", ["did you mean wide?"]), ("wide<<<1, 20>>>(y, y)", ["1", "2"])]:
+                              ("wide<<<(1, 70000), 20>>>(y)", ["70000"]),
+                              ("wild<<<1, 20>>>(y)", ["did you mean wide?"]), ("wide<<<1, 20>>>(y, y)", ["1", "2"])]:
             seen = self.exec(launch, "y:i32[20]=uninit", code=3)
             self.assertEqual(seen["outcome"], "launch_refused", launch)
             for word in words:
                 self.assertIn(word, seen["log"])
 
     def test_words_that_are_no_launch(self):
-        for launch, column, word in [("wide<<<1, 20>>(y)", 5, ">>>"), ("wide<<<1,, 20>>>(y)", 10, "block"), ("wide<<<1, 20>>>(z)", 17, "z"), ("wide<<<M, 20>>>(y)", 8, "M")]:
+        for launch, column, word in [("wide<<<1, 20>>(y)", 5, ">>>"), ("wide<<<1,, 20>>>(y)", 10, "block"),
+                                     ("wide<<<1, 20>>>(z)", 17, "z"), ("wide<<<M, 20>>>(y)", 8, "M")]:
             line = self.refused("exec", "k.cu", "--device", "vgpu", "--launch", launch, "--buffer", "y:i32[20]=uninit", code=2, saying=[word])
             self.assertIn(f"column {column}:", line)
         self.refused("exec", "k.cu", code=2, saying=["--launch"])
 
     def test_words_that_are_no_buffer(self):
-        for buffer, word in [("y:i23[4]=zeros", "did you mean"), ("y:i32[4]=zeroes", "zeroes"), ("y:i32[x]=zeros", "x"), ("y:i32=zeros", "NAME:TYPE[N]=FILL"),
+        for buffer, word in [("y:i23[4]=zeros", "did you mean"), ("y:i32[4]=zeroes", "zeroes"),
+                             ("y:i32[x]=zeros", "x"), ("y:i32=zeros", "NAME:TYPE[N]=FILL"),
                              ("2y:i32[4]=zeros", "2y"), ("y:i32[3]=[1,2]", "3")]:
             self.refused("exec", "k.cu", "--launch", "wide<<<1, 20>>>(y)", "--buffer", buffer, code=2, saying=[word])
         self.refused("exec", "k.cu", "--launch", "wide<<<1, 20>>>(y)", "--buffer", "y:i32[4]=zeros", "--print", "z", code=2, saying=["z"])
-        self.refused("exec", "k.cu", "--launch", "wide<<<1, 20>>>(y)", "--buffer", "y:i32[4]=zeros", "--buffer", "y:i32[4]=zeros", code=2, saying=["y"])
+        self.refused("exec", "k.cu", "--launch", "wide<<<1, 20>>>(y)", "--buffer", "y:i32[4]=zeros",
+                     "--buffer", "y:i32[4]=zeros", code=2, saying=["y"])
 
     def test_printf_goes_to_stderr(self):
         done = self.run_program("exec", "k.cu", "--device", "vgpu", "--launch", "say<<<1, 2>>>(y)", "--buffer", "y:i32[2]=uninit", "--json")

@@ -46,9 +46,13 @@ class Run(Case):
     def digests(self, out):
         return {row["digest"] for row in self.rows(out)}
 
+    def empty_cache(self):
+        """With one, every candidate takes its compilation: a run cannot be over before it is stopped."""
+        return {"RECUDA_CACHE": str(self.folder / "cache")}
+
     def begun(self, out, rows, *words):
         """A run in the background that has recorded so many evaluations."""
-        process = self.start(*self.words(out, *words), "--json")
+        process = self.start(*self.words(out, *words), "--json", env=self.empty_cache())
         file = self.folder / out / "evaluations.jsonl"
         deadline = time.monotonic() + 60
         while not (file.exists() and file.read_bytes().count(b"\n") >= rows):
@@ -126,7 +130,7 @@ class Run(Case):
 
     def test_the_time_limit_ends_a_run(self):
         begin = time.monotonic()
-        result = self.search("out", "--num-candidates", 100000, "--time-limit", 1.5)
+        result = self.search("out", "--num-candidates", 100000, "--time-limit", 1, env=self.empty_cache())
         self.assertEqual(result["stopped_by"], "time")
         self.assertLess(time.monotonic() - begin, 30)
         self.assertEqual(result["candidates"], len(self.digests("out")))
@@ -164,8 +168,10 @@ class Run(Case):
     def test_wrong_words(self):
         self.refused("run", code=2, saying=["--task"])
         self.refused("run", "--task", "nano30b_rmsnom", code=2, saying=["did you mean nano30b_rmsnorm?"])
-        for option, value, word in [("--num-candidates", 0, "--num-candidates"), ("--num-candidates", "many", "--num-candidates"), ("--time-limit", -1, "--time-limit"),
-                                    ("--repair-attempts", -1, "--repair-attempts"), ("--baselines", "plane", "plane"), ("--preset", "ofline", "did you mean offline?"),
+        for option, value, word in [("--num-candidates", 0, "--num-candidates"), ("--num-candidates", "many", "--num-candidates"),
+                                    ("--time-limit", -1, "--time-limit"),
+                                    ("--repair-attempts", -1, "--repair-attempts"), ("--baselines", "plane", "plane"),
+                                    ("--preset", "ofline", "did you mean offline?"),
                                     ("--target", "sm_75", "sm_75"), ("--device", "vpgu", "did you mean vgpu?")]:
             words = ["run", "--task", "small.toml#relu2", "--device", "vgpu", "--num-candidates", 1, "--out-dir", "out"]
             if option in words:
@@ -175,7 +181,8 @@ class Run(Case):
 
     def test_what_is_not_there_yet_says_so(self):
         self.write("p.toml", "")
-        for words, said in [(["--enable-retrieval"], "--enable-retrieval"), (["--program", "explore"], "--program"), (["--policy", "p.toml"], "--policy")]:
+        for words, said in [(["--enable-retrieval"], "--enable-retrieval"), (["--program", "explore"], "--program"),
+                            (["--policy", "p.toml"], "--policy")]:
             self.refused(*self.words("out", *words), code=1, saying=[said, "not part of this version yet"])
         for preset in self.json("presets"):
             if not preset["usable"]:

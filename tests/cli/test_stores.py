@@ -20,6 +20,7 @@ axes = { K = 2, N = 512 }
 verify = { T = [1] }
 bench = { T = [1] }
 """
+FIELDS = ("run", "task", "digest", "outcome", "device", "median_ns", "comparisons", "when")
 
 
 class Stores(Case):
@@ -28,7 +29,8 @@ class Stores(Case):
         self.write("small.toml", TASKS)
 
     def words(self, out, *words, task="relu2", count=2):
-        return ["run", "--task", f"small.toml#{task}", "--device", "vgpu", "--preset", "offline", "--seed", 5, "--out-dir", out, "--num-candidates", count, *words]
+        return ["run", "--task", f"small.toml#{task}", "--device", "vgpu", "--preset", "offline", "--seed", 5,
+                "--out-dir", out, "--num-candidates", count, *words]
 
     def sql(self, path, statement):
         """Runs a statement on a store with DuckDB itself."""
@@ -55,7 +57,7 @@ class Stores(Case):
         rows = self.json("results", "--task", "small.toml#relu2")
         self.assertEqual(rows[0]["digest"], best["digest"])
         for row in rows:
-            self.assertEqual([key for key in ("run", "task", "digest", "outcome", "device", "median_ns", "comparisons", "when") if key not in row], [])
+            self.assertEqual([key for key in FIELDS if key not in row], [])
             self.assertEqual((row["outcome"], row["median_ns"]), ("correct", None))
             self.assertRegex(row["when"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         self.assertEqual(self.json("results", "--task", "small.toml#wide"), [])

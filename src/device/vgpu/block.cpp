@@ -15,9 +15,11 @@
 namespace recuda::vgpu {
 namespace {
 
+constexpr int64_t kBarrierCost = 32;  // instructions that coming to a barrier counts as: what it costs here
 constexpr int64_t kTurn = 4096;  // instructions of a warp before the next one runs
 
 std::string barrier_name(uint8_t number) {
+    if (number == kPhaseWait) return "an mbarrier";
     return number == kClusterBarrier ? "the cluster's barrier" : fmt::format("barrier {}", number);
 }
 
@@ -212,7 +214,7 @@ void Block::stop() {
 bool Block::waits_for_cluster() const {
     return std::any_of(warps.begin(), warps.end(), [](const auto& warp) {
         return std::any_of(warp->groups.begin(), warp->groups.end(),
-                           [](const Group& group) { return group.barrier == kClusterBarrier; });
+                           [](const Group& group) { return group.barrier >= kClusterBarrier; });
     });
 }
 
@@ -234,7 +236,10 @@ void Block::compare_snapshot(Warp& warp) {
     for (const Group& group : warp.groups)
         if (group.state == Group::State::runnable && (running == nullptr || group.frame == warp.frame))
             running = &group;
-    if (running == nullptr) return;
+    if (running == nullptr) {
+        known.valid = known.same = false;
+        return;
+    }
     const size_t bytes = running->frame->function->register_bytes;
     known.same = known.valid && known.pc == running->pc && known.frame == running->frame &&
                  known.active == running->lanes && known.changes == changes && known.groups == warp.groups.size() &&
@@ -302,6 +307,7 @@ bool Block::diverges(Warp& warp, const Instruction& in, Mask lanes) {
 void Block::arrive(Warp& warp, const Instruction& in, uint32_t number, uint32_t count, Mask lanes, bool waits,
                    Mask votes) {
     if (waits && diverges(warp, in, lanes)) return;
+    warp.budget -= kBarrierCost;
     Barrier& barrier = barriers[number];
     if (!barrier.in_use) {
         barrier = {.in_use = true, .expected = count, .lanes = std::vector<Mask>(warps.size(), 0), .clock = {}};
@@ -387,7 +393,7 @@ void Block::check_stuck() {
                 who += fmt::format("; others wait at {} at line {}", barrier_name(group.barrier), other->line);
             }
         }
-    if (place->barrier != kClusterBarrier && barriers[place->barrier].expected != 0)
+    if (place->barrier < kClusterBarrier && barriers[place->barrier].expected != 0)
         who = fmt::format(", which has {} of {} threads", barriers[place->barrier].arrived,
                           barriers[place->barrier].expected) +
               who;

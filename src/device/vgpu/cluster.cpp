@@ -25,7 +25,7 @@ void Cluster::start(Worker& worker, uint64_t number) {
         order_.resize(ranks);
     }
     number_ = number;
-    phases_ = spin_epoch = 0;
+    phases_ = spin_epoch = expired_at_ = 0;
     busy = polls = false;
     arriving_ = false;
     patient_ = true;
@@ -68,6 +68,7 @@ Block::State Cluster::run(Worker& worker, int64_t slice) {
     if (blocks_.size() == 1) {
         const State state = blocks_[0]->run(worker, slice);
         if (state != State::waiting) return state;
+        if (resume_stuck()) return State::ready;
         check_stuck();
         return State::finished;
     }
@@ -96,7 +97,7 @@ Block::State Cluster::run(Worker& worker, int64_t slice) {
         patient_ = true;
         if (std::all_of(done_.begin(), done_.end(), [](bool done) { return done; })) return State::finished;
         if (progress || changes() != before || phases_ != phase) continue;
-        if (resume_deferred()) continue;
+        if (resume_stuck()) continue;
         if (spins) return State::spinning;
         check_stuck();
         return State::finished;
@@ -113,17 +114,36 @@ bool Cluster::defer(Warp& warp, const Instruction& in) {
     return true;
 }
 
-bool Cluster::resume_deferred() {
+bool Cluster::resume(Group::State state) {
     bool any = false;
     for (const auto& block : blocks_)
         for (const auto& warp : block->warps)
             for (Group& group : warp->groups) {
-                if (group.state != Group::State::at_peer) continue;
+                if (group.state != state) continue;
                 group.state = Group::State::runnable;
+                if (state == Group::State::at_phase) warp->expired |= group.lanes;
                 any = true;
             }
-    patient_ = !any;
     return any;
+}
+
+/// Lets go on who may when nothing else can: reads that were put off, else waits for phases, which give up once
+/// between two changes.
+bool Cluster::resume_stuck() {
+    if (resume(Group::State::at_peer)) {
+        patient_ = false;
+        return true;
+    }
+    const uint64_t now = 1 + changes() + phases_;
+    return std::exchange(expired_at_, now) != now && resume(Group::State::at_phase);
+}
+
+void Cluster::phase_over() {
+    ++phases_;
+    for (const auto& block : blocks_)
+        for (const auto& warp : block->warps)
+            for (Group& group : warp->groups)
+                if (group.state == Group::State::at_phase) group.state = Group::State::runnable;
 }
 
 void Cluster::check_stuck() {
@@ -134,7 +154,7 @@ void Cluster::check_stuck() {
         Block& block = *blocks_[rank];
         const bool alone = std::any_of(block.warps.begin(), block.warps.end(), [](const auto& warp) {
             return std::any_of(warp->groups.begin(), warp->groups.end(),
-                               [](const Group& group) { return group.barrier != kClusterBarrier; });
+                               [](const Group& group) { return group.barrier < kClusterBarrier; });
         });
         if (alone) return block.check_stuck();
         if (first == nullptr) first = &block;

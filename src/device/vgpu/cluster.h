@@ -12,6 +12,8 @@ namespace recuda::vgpu {
 
 /// The number under which threads wait at the cluster's barrier; 0 to 15 are those of a block.
 inline constexpr uint8_t kClusterBarrier = 16;
+/// The same for who waits for a phase of an mbarrier.
+inline constexpr uint8_t kPhaseWait = 17;
 
 class Cluster {
  public:
@@ -39,6 +41,8 @@ class Cluster {
     /// which would be a race: the lanes wait until all others do, then read again. False where they have, or in a
     /// cluster of one.
     bool defer(Warp& warp, const Instruction& in);
+    /// A phase of an mbarrier is over: who waits for one looks again.
+    void phase_over();
     /// Threads have ended: the barrier may be complete now.
     void threads_ended();
 
@@ -56,7 +60,8 @@ class Cluster {
     Arrivals& arrivals(const Warp& warp);
     bool complete() const;
     void release();
-    bool resume_deferred();
+    bool resume(Group::State state);
+    bool resume_stuck();
     void check_stuck();
 
     LaunchState* launch_ = nullptr;
@@ -64,6 +69,7 @@ class Cluster {
     std::vector<uint32_t> order_;
     std::vector<bool> done_;
     uint64_t number_ = 0, phases_ = 0;
+    uint64_t expired_at_ = 0;  // phases and changes when try_wait last gave up
     bool patient_ = true;    // defer() makes lanes wait
     bool arriving_ = false;  // somebody is at the current phase
     std::vector<Arrivals> arrivals_;

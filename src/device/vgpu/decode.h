@@ -91,6 +91,7 @@ std::span<const OpRow> memory_rows();   // ld ldu st prefetch, cp.async, fences 
 std::span<const OpRow> atomic_rows();   // atom red
 std::span<const OpRow> control_rows();  // bra brx call ret exit trap bar barrier …
 std::span<const OpRow> cluster_rows();  // barrier.cluster mapa getctarank
+std::span<const OpRow> mbarrier_rows();
 std::span<const OpRow> warp_rows();     // shfl vote match activemask redux elect bar.warp
 std::span<const OpRow> matrix_rows();   // ldmatrix stmatrix mma wmma
 

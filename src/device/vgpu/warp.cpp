@@ -202,6 +202,7 @@ void Warp::start(const FunctionCode& entry) {
     live_.clear();
     groups.clear();
     loops = yields = last_loop = 0;
+    expired = 0;
     fuel = block->launch->fuel;
     active = 0;
     frame = nullptr;

@@ -33,8 +33,8 @@ struct Frame {
 
 /// Lanes at one place that do not run at the moment.
 struct Group {
-    /// at_peer: for a write by another block of the cluster, see Cluster::defer.
-    enum class State : uint8_t { runnable, at_barrier, at_warp_sync, at_peer };
+    /// at_phase: for a phase of an mbarrier to end; at_peer: for a write by another block of the cluster, see Cluster::defer.
+    enum class State : uint8_t { runnable, at_barrier, at_warp_sync, at_peer, at_phase };
     Frame* frame = nullptr;
     uint32_t pc = 0;
     Mask lanes = 0;
@@ -58,6 +58,7 @@ struct Warp : RegisterFile {
     uint32_t yields = 0;
     uint32_t last_loop = 0;  // index of the last backward branch taken: where a runaway loops
 
+    Mask expired = 0;    // lanes whose next mbarrier.try_wait does not wait: nothing else could run
     Mask alive = 0;      // threads of the launch that have not exited
     uint32_t index = 0;  // in its block
     Block* block = nullptr;

@@ -77,6 +77,7 @@ void SharedMemory::begin() {
     fenced_.assign(warps_, {});
     taken_.assign(warps_, {});
     own_places_.clear();
+    phase_clocks.clear();
 }
 
 bool SharedMemory::misplaced(uint64_t address, uint32_t width) const {

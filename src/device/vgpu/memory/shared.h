@@ -51,6 +51,12 @@ class SharedMemory {
     };
     using Places = std::map<uint64_t, Clock>;
 
+    /// What arrivals at an mbarrier have left: at its current phase and at the one before.
+    struct PhaseClocks {
+        Clock gathered, met;
+    };
+    std::map<uint64_t, PhaseClocks> phase_clocks;  // by address
+
     /// For blocks of this program with so many dynamic bytes and warps.
     void prepare(const Program& program, uint32_t dynamic_bytes, uint32_t warps, bool checks);
     /// A new block begins: nothing is written, nobody has synchronised.

@@ -161,6 +161,7 @@ void run_in(Warp& warp, const Instruction& in, const Atomic& atomic, Space space
     Access access;
     if (!reach(warp, in, space, address, active, in.width, Intent::atomic, access)) return;
     note_strong(warp, in, space, address, active, true, true);
+    warp.budget -= std::popcount(active) / 2;  // what it costs here, against endless loops of atomics
     const Update update = space == Space::shared ? atomic.update_shared : atomic.update;
     for (Mask rest = active; rest != 0; rest &= rest - 1) {
         const uint32_t lane = first_lane(rest);

@@ -216,7 +216,8 @@ std::vector<Piece> used_pieces(const Demand& demand, const std::vector<ptx::Oper
     for (size_t i = 0; i < elements.size(); ++i) used |= demand.of(elements[i], bytes) << i * bytes;
     if (used == all || used == 0) return {};
     const bool known = space == Space::shared || space == Space::local || space == Space::constant;
-    if (elements.size() == 1 && (!known || std::has_single_bit(used + 1))) return {};
+    if (elements.size() == 1 && (!known || (std::has_single_bit(used + 1) && std::has_single_bit(static_cast<uint32_t>(std::popcount(used))))))
+        return {};
     return pieces_of(used, width, bytes);
 }
 

@@ -39,5 +39,7 @@ void decode_hint(Decoder& decoder, const ptx::Statement& statement, Instruction&
 void decode_createpolicy(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 void decode_fence(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 void decode_cp(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
+/// cp.async.bulk (bulk.cpp).
+void decode_bulk(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 
 }  // namespace recuda::vgpu

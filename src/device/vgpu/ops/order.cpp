@@ -105,6 +105,7 @@ void decode_createpolicy(Decoder& decoder, const ptx::Statement& statement, Inst
 
 void decode_cp(Decoder& base, const ptx::Statement& statement, Instruction& in) {
     auto& decoder = static_cast<ProgramDecoder&>(base);
+    if (statement.has("bulk")) return decode_bulk(base, statement, in);
     Modifiers modifiers(statement);
     if (!modifiers.take("async")) throw Unsupported("this form");
     if (modifiers.take("commit_group") || modifiers.take("wait_group") || modifiers.take("wait_all"))

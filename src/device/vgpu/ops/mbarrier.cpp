@@ -1,0 +1,278 @@
+#include "device/vgpu/ops/mbarrier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "device/vgpu/cluster.h"
+#include "device/vgpu/memory/layout.h"
+#include "device/vgpu/ops/address.h"
+#include "device/vgpu/ops/lanes.h"
+
+namespace recuda::vgpu {
+namespace {
+
+using Kind = ptx::Operand::Kind;
+using ptx::Type;
+
+constexpr uint32_t kWordBytes = 8;
+
+/// What an operation does to a word; in.b: count or bytes, in.d: token or predicate, in.c: token or parity.
+struct Operation : Extra {
+    enum class What : uint8_t { init, inval, arrive, expect, complete, test, pending } what = What::arrive;
+    bool has_token = false, drops = false, expects = false, may_complete = true, parity = false, blocks = false,
+         generic = false, releases = true;
+};
+
+void illegal(Warp& warp, const Instruction& in, uint32_t lane, std::string message) {
+    warp.fault(in, Mask{1} << lane, {.check = Check::illegal_instruction, .message = std::move(message)});
+}
+
+/// An mbarrier that a lane has reached.
+struct Reached {
+    std::byte* at = nullptr;
+    PhaseWord word;
+    SharedMemory::PhaseClocks* clocks = nullptr;
+};
+
+/// Checks access and state; false after a fault.
+bool reach_word(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, Reached& reached) {
+    uint64_t addresses[kLanes];
+    std::fill(addresses, addresses + kLanes, address);
+    Access access;
+    if (!reach(warp, in, ptx::Space::shared, addresses, Mask{1} << lane, kWordBytes, Intent::atomic, access)) return false;
+    reached.at = access.lane[lane];
+    uint64_t bits;
+    std::memcpy(&bits, reached.at, kWordBytes);
+    reached.word = PhaseWord::of(bits);
+    const uint32_t rank = rank_of_address(address).value_or(warp.block->rank);
+    reached.clocks = &warp.block->cluster->block(rank).shared.phase_clocks[address & (kRankUnit - 1)];
+    if (reached.word.valid) return true;
+    illegal(warp, in, lane, "what lies here is no mbarrier: it has not been initialised or is invalid again");
+    return false;
+}
+
+/// Writes the word back, and ends the phase where nothing is to come.
+void settle(Warp& warp, Reached& reached, bool may_complete) {
+    PhaseWord& word = reached.word;
+    const bool over = may_complete && word.pending == 0 && word.bytes == 0;
+    if (over) {
+        word.phase = !word.phase;
+        word.pending = word.expected;
+        reached.clocks->met = std::exchange(reached.clocks->gathered, {});
+    }
+    const uint64_t bits = word.bits();
+    std::memcpy(reached.at, &bits, kWordBytes);
+    ++warp.block->changes;
+    if (over) warp.block->cluster->phase_over();
+}
+
+bool add_bytes(Warp& warp, const Instruction& in, uint32_t lane, PhaseWord& word, int64_t bytes) {
+    const int64_t sum = word.bytes + bytes;
+    word.bytes = static_cast<int32_t>(sum);
+    if (sum <= int64_t{PhaseWord::kMost} && sum >= -int64_t{PhaseWord::kMost}) return true;
+    illegal(warp, in, lane, fmt::format("an mbarrier that waits for {} bytes: at most {}", sum, PhaseWord::kMost));
+    return false;
+}
+
+void release(Warp& warp, Reached& reached) {
+    if (warp.block->launch->checks) warp.block->shared.release(warp.index, reached.clocks->gathered);
+}
+
+bool arrive(Warp& warp, const Instruction& in, const Operation& operation, uint32_t lane, uint64_t address) {
+    Reached reached;
+    if (!reach_word(warp, in, lane, address, reached)) return false;
+    PhaseWord& word = reached.word;
+    const uint64_t before = word.bits();
+    const uint32_t given = warp.lanes<uint32_t>(in.b)[lane], count = operation.expects ? 1 : given;
+    if (count == 0 || count > word.pending) {
+        illegal(warp, in, lane, fmt::format("{} arrivals at an mbarrier that waits for {}", count, word.pending));
+        return false;
+    }
+    if (operation.expects && !add_bytes(warp, in, lane, word, given)) return false;
+    word.pending -= count;
+    if (operation.drops) word.expected -= std::min(word.expected, count);
+    if (operation.releases) release(warp, reached);
+    settle(warp, reached, operation.may_complete);
+    if (operation.has_token) warp.lanes<uint64_t>(in.d)[lane] = before;
+    return true;
+}
+
+bool change(Warp& warp, const Instruction& in, const Operation& operation, uint32_t lane, uint64_t address) {
+    Reached reached;
+    if (operation.what == Operation::What::init) {
+        const uint32_t count = warp.lanes<uint32_t>(in.b)[lane];
+        if (count == 0 || count > PhaseWord::kMost) {
+            illegal(warp, in, lane, fmt::format("an mbarrier for {} arrivals", count));
+            return false;
+        }
+        uint64_t addresses[kLanes];
+        std::fill(addresses, addresses + kLanes, address);
+        const PhaseWord word{.pending = count, .expected = count, .valid = true};
+        const uint64_t bits = word.bits();
+        std::byte values[kLanes * 32];
+        std::memcpy(values + lane * 32, &bits, kWordBytes);
+        const Mask one = Mask{1} << lane;
+        const Pattern pattern = pattern_of(addresses, one, kWordBytes);
+        if (!prepare_shared(warp, in, addresses, one, kWordBytes, pattern)) return false;
+        ++warp.block->changes;
+        warp.block->shared.phase_clocks.erase(address);
+        return warp.block->shared.write(warp, in, addresses, one, kWordBytes, pattern, values);
+    }
+    if (!reach_word(warp, in, lane, address, reached)) return false;
+    if (operation.what == Operation::What::inval) {
+        reached.word.valid = false;
+        settle(warp, reached, false);
+        return true;
+    }
+    const int64_t bytes = warp.lanes<uint32_t>(in.b)[lane];
+    const bool completes = operation.what == Operation::What::complete;
+    if (!add_bytes(warp, in, lane, reached.word, completes ? -bytes : bytes)) return false;
+    settle(warp, reached, completes);
+    return true;
+}
+
+/// Lanes for which the phase is over go on with true. Of the others, those of try_wait wait until a phase is over
+/// somewhere, those of test_wait go on with false.
+void test(Warp& warp, const Instruction& in, const Operation& operation, const uint64_t* address, Mask active) {
+    Mask over = 0;
+    for (Mask rest = active; rest != 0; rest &= rest - 1) {
+        const uint32_t lane = first_lane(rest);
+        Reached reached;
+        if (!reach_word(warp, in, lane, address[lane], reached)) return;
+        const bool wanted = operation.parity ? (warp.lanes<uint32_t>(in.c)[lane] & 1) != 0
+                                             : PhaseWord::of(warp.lanes<uint64_t>(in.c)[lane]).phase;
+        if (reached.word.phase == wanted) continue;
+        over |= rest & -rest;
+        if (warp.block->launch->checks && operation.releases) warp.block->shared.acquire(warp.index, reached.clocks->met);
+    }
+    Mask waits = operation.blocks ? active & ~over & ~warp.expired : 0;
+    warp.expired &= ~active;
+    set_predicate(warp, in.d, over, active & ~waits);
+    if (waits != 0) warp.wait(in, waits, Group::State::at_phase, kPhaseWait, 0);
+}
+
+void run(Warp& warp, const Instruction& in, Mask active) {
+    const auto& operation = static_cast<const Operation&>(*in.extra);
+    alignas(64) uint64_t address[kLanes];
+    addresses_of(warp, in, active, address);
+    if (operation.generic)
+        for (uint64_t& at : address) at -= kSharedWindow;
+    if (operation.what == Operation::What::test) return test(warp, in, operation, address, active);
+    for (Mask rest = active; rest != 0; rest &= rest - 1) {
+        const uint32_t lane = first_lane(rest);
+        const bool done = operation.what == Operation::What::arrive ? arrive(warp, in, operation, lane, address[lane])
+                                                                    : change(warp, in, operation, lane, address[lane]);
+        if (!done) return;
+    }
+}
+
+void pending_count(Warp& warp, const Instruction& in, Mask active) {
+    const uint64_t* tokens = warp.lanes<uint64_t>(in.a);
+    for_active_lanes(warp.lanes<uint32_t>(in.d), active, [&](uint32_t i) { return PhaseWord::of(tokens[i]).pending; });
+}
+
+/// The name of the operation and its modifiers.
+void take_operation(Modifiers& modifiers, Operation& operation) {
+    using What = Operation::What;
+    static constexpr std::pair<const char*, What> kNames[] = {
+        {"init", What::init},       {"inval", What::inval},         {"arrive", What::arrive}, {"arrive_drop", What::arrive},
+        {"test_wait", What::test},  {"try_wait", What::test},       {"expect_tx", What::expect},
+        {"complete_tx", What::complete}};
+    bool found = false;
+    for (const auto& [name, what] : kNames) {
+        if (found && what == What::expect && operation.what == What::arrive) {
+            operation.expects = modifiers.take(name);
+            continue;
+        }
+        if (found || !modifiers.take(name)) continue;
+        operation.what = what;
+        operation.drops = std::string_view(name) == "arrive_drop";
+        operation.blocks = std::string_view(name) == "try_wait";
+        found = true;
+    }
+    if (!found) throw Unsupported("this operation");
+    operation.may_complete = !modifiers.take("noComplete");
+    operation.parity = modifiers.take("parity");
+    operation.releases = !modifiers.take("relaxed");
+    for (const auto name : {"release", "acquire", "cta", "cluster", "b64"}) modifiers.take(name);
+}
+
+void decode_mbarrier(Decoder& base, const ptx::Statement& statement, Instruction& in) {
+    auto& decoder = static_cast<ProgramDecoder&>(base);
+    using What = Operation::What;
+    Modifiers modifiers(statement);
+    const auto& operands = statement.operands;
+    in.mix = Mix::barrier;
+    if (modifiers.take("pending_count")) {
+        modifiers.take("b64");
+        modifiers.finish({2});
+        set_operands(decoder, statement, in, Type::u32, {Type::b64});
+        in.run = pending_count;
+        return;
+    }
+    auto operation = std::make_unique<Operation>();
+    take_operation(modifiers, *operation);
+    const ptx::Space space = take_space(modifiers);
+    operation->generic = space == ptx::Space::none;
+    modifiers.finish({1, 2, 3, 4});
+    size_t at = 0;
+    if (operation->what == What::test) {
+        in.d = decoder.destination(operands[at++], Type::pred);
+    } else if (operation->what == What::arrive && operands[0].kind != Kind::address) {
+        operation->has_token = operands[0].kind != Kind::sink;
+        if (operation->has_token) in.d = decoder.destination(operands[0], Type::b64);
+        ++at;
+    }
+    if (at >= operands.size()) throw Unsupported("an operation without address");
+    resolve_address(decoder, operands[at++], in);
+    if (operation->what == What::test) {
+        if (at >= operands.size()) throw Unsupported("a wait without phase");
+        in.c = decoder.source(operands[at], operation->parity ? Type::u32 : Type::b64);
+    } else if (at < operands.size()) {
+        in.b = decoder.source(operands[at], Type::u32);
+    } else if (operation->what != What::inval) {
+        if (operation->what != What::arrive || operation->expects) throw Unsupported("an operation without count");
+        in.b = decoder.constant(1, 4);
+    }
+    if (operation->what != What::init) in.mode |= kStrong;
+    in.mode |= reach_of(statement, space);
+    in.width = kWordBytes;
+    note_granule(decoder.program(), kWordBytes);
+    in.run = run;
+    in.extra = decoder.keep(std::move(operation));
+}
+
+constexpr OpRow kRows[] = {{"mbarrier", decode_mbarrier}};
+
+}  // namespace
+
+PhaseWord PhaseWord::of(uint64_t bits) {
+    return {.pending = static_cast<uint32_t>(bits & kMost),
+            .expected = static_cast<uint32_t>(bits >> 20 & kMost),
+            .bytes = static_cast<int32_t>(bits >> 40 & 0x1fffff) - static_cast<int32_t>(kMost),
+            .phase = (bits >> 61 & 1) != 0,
+            .valid = (bits >> 62 & 1) != 0};
+}
+
+uint64_t PhaseWord::bits() const {
+    return pending | uint64_t{expected} << 20 | static_cast<uint64_t>(bytes + static_cast<int64_t>(kMost)) << 40 |
+           uint64_t{phase} << 61 | uint64_t{valid} << 62;
+}
+
+bool complete_bytes(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, int64_t bytes) {
+    Instruction signal = in;
+    signal.mode |= kStrong | kPeers;
+    Reached reached;
+    if (!reach_word(warp, signal, lane, address, reached) || !add_bytes(warp, in, lane, reached.word, -bytes))
+        return false;
+    release(warp, reached);
+    settle(warp, reached, true);
+    return true;
+}
+
+std::span<const OpRow> mbarrier_rows() { return kRows; }
+
+}  // namespace recuda::vgpu
