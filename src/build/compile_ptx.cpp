@@ -37,7 +37,7 @@ BuildResult compile_ptx(const BuildRequest& request, const Toolchain& chain) {
                   .file = request.file,
                   .entries = std::move(module.entries),
                   .log = {}};
-    if (chain.ptxas.state == Tool::State::ok) {
+    if (request.cubin && chain.ptxas.state == Tool::State::ok) {
         const TemporaryFolder folder;
         const std::string input = (folder.path() / "kernel.ptx").string(),
                           output = (folder.path() / "kernel.cubin").string();

@@ -151,8 +151,14 @@ ExecResult run(const ExecWords& words, const std::string& source, const std::vec
     }
     check_entry(planned, *entry, limits);
 
+    ModuleId module = 0;
+    try {
+        module = device->load(binary);
+    } catch (const Error& error) {
+        return {"build_failed", {}, error.what(), {}};
+    }
     const DeviceBuffers on(*device, buffers);
-    Launch launch{.module = device->load(binary),
+    Launch launch{.module = module,
                   .entry = planned.kernel,
                   .grid = planned.grid,
                   .block = planned.block,

@@ -165,6 +165,7 @@ int run_command(CommandLine& line) {
                       options.seed);
     notes.insert(notes.end(), space.notes().begin(), space.notes().end());
     for (const std::string& note : notes) say(note);
+    judge->prepare();  // what can fail here fails before there is a run folder
     RunFolder folder = words.open(task, options, *judge);
 
     const std::unique_ptr<Proposer> tuner = make_tuner(space, options.num_candidates);

@@ -21,6 +21,10 @@ class Evaluator {
  public:
     virtual ~Evaluator() = default;
 
+    /// Makes what judging needs once (reference, trusted implementation, peaks of the card). Throws Error where that
+    /// cannot be had; `evaluate` does it by itself where it was not done.
+    virtual void prepare() = 0;
+
     /// Judges candidates; builds run ahead on the worker pool. `done` is called from the calling thread for each as it
     /// is ready, in their order. When `stop` is requested no further candidate is begun and the one in flight is
     /// dropped.

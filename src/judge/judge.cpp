@@ -38,6 +38,8 @@ class Judge : public Evaluator {
     Judge(Task task, std::unique_ptr<Device> device, Builder& builder, const JudgeOptions& options)
         : session_(std::move(task), std::move(device), builder, options) {}
 
+    void prepare() override { session_.open(); }
+
     void evaluate(std::span<const Candidate> candidates, Depth depth, const std::stop_token& stop,
                   const std::function<void(Evaluation)>& done) override {
         if (candidates.empty() || stop.stop_requested()) return;

@@ -55,6 +55,7 @@ std::vector<KernelFile> seeds() {
 /// Scripted outcomes: `bad` is wrong, `wide` is best at A = 4, B = 8; counts what it is asked.
 class ScriptedJudge final : public Evaluator {
  public:
+    void prepare() override {}
     void evaluate(std::span<const Candidate> candidates, Depth depth, const std::stop_token& stop,
                   const std::function<void(Evaluation)>& done) override {
         for (const Candidate& candidate : candidates) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <numbers>
+#include <optional>
 
 #include "base/error.h"
 #include "base/rng.h"
@@ -37,25 +38,40 @@ bool parse_number(std::string_view text, double& value) {
     return problem == std::errc() && end == text.data() + text.size();
 }
 
-/// Stores a literal exactly where the type is a 64-bit integer, which a double cannot hold.
+/// A whole number as 64 bits of two's complement; nullopt for other text.
+std::optional<uint64_t> whole_number(std::string_view literal) {
+    const bool negative = literal.starts_with('-');
+    std::string_view digits = negative ? literal.substr(1) : literal;
+    const bool hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
+    if (hexadecimal) digits.remove_prefix(2);
+    uint64_t value = 0;
+    const auto [end, problem] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value, hexadecimal ? 16 : 10);
+    if (digits.empty() || problem != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+    return negative ? 0 - value : value;
+}
+
+/// Stores a literal. An integer type takes whole numbers that its bits hold, signed or unsigned: 255 and -1 are one u8.
 void store_literal(Tensor& tensor, int64_t index, std::string_view literal) {
-    std::byte* element = tensor.bytes.data() + index * size_bytes(tensor.dtype);
-    if (!is_floating(tensor.dtype)) {
-        const bool negative = literal.starts_with('-');
-        std::string_view digits = negative ? literal.substr(1) : literal;
-        const int base = digits.starts_with("0x") || digits.starts_with("0X") ? 16 : 10;
-        if (base == 16) digits.remove_prefix(2);
-        uint64_t value = 0;
-        const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-        if (problem == std::errc() && end == digits.data() + digits.size()) {
-            const uint64_t bits = negative ? 0 - value : value;
-            std::memcpy(element, &bits, size_bytes(tensor.dtype));  // little-endian: the low bytes come first
-            return;
+    const uint32_t size = size_bytes(tensor.dtype);
+    std::byte* element = tensor.bytes.data() + index * size;
+    if (is_floating(tensor.dtype)) {
+        double value = 0;
+        if (!parse_number(literal, value)) {
+            const std::optional<uint64_t> whole = whole_number(literal);
+            if (!whole) throw Error("`{}` is not a number", literal);
+            value = literal.starts_with('-') ? -static_cast<double>(0 - *whole) : static_cast<double>(*whole);
         }
+        return store(tensor.dtype, element, value);
     }
-    double value = 0;
-    if (!parse_number(literal, value)) throw Error("`{}` is not a number", literal);
-    store(tensor.dtype, element, value);
+    const std::optional<uint64_t> bits = whole_number(literal);
+    const auto fits = [&] {
+        if (!bits || size == 8) return bits.has_value();
+        const bool negative = literal.starts_with('-') && *bits != 0;
+        return negative ? *bits >> (8 * size - 1) == UINT64_MAX >> (8 * size - 1) : *bits >> (8 * size) == 0;
+    };
+    if (!fits()) throw Error("`{}` is no value of type {}", literal, name(tensor.dtype));
+    std::memcpy(element, &*bits, size);  // little-endian: the low bytes come first
 }
 
 double angle(Rng& rng) { return 2 * std::numbers::pi * rng.uniform(); }

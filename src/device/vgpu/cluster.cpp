@@ -180,11 +180,12 @@ Cluster::Arrivals& Cluster::arrivals(const Warp& warp) {
 void Cluster::arrive(Warp& warp, const Instruction& in, Mask lanes, bool releases) {
     Arrivals& own = arrivals(warp);
     if (const Mask again = lanes & (own.now | own.owed); again != 0) {
-        warp.fault(in, again,
-                   {.check = Check::illegal_instruction,
-                    .message = fmt::format("lanes {:#x} arrive at the cluster's barrier again without having waited for "
-                                           "their last arrival",
-                                           again)});
+        warp.fault(
+            in, again,
+            {.check = Check::illegal_instruction,
+             .message = fmt::format("lanes {:#x} arrive at the cluster's barrier again without having waited for "
+                                    "their last arrival",
+                                    again)});
         return;
     }
     own.now |= lanes;

@@ -32,8 +32,8 @@ class Cluster {
     /// A report that the first block which still runs does so for ever.
     void runaway(Worker& worker, const char* why);
 
-    /// `lanes` come to the cluster's barrier; the last ones release it. What they did before is ordered before who waits
-    /// there, where `releases`.
+    /// `lanes` come to the cluster's barrier; the last ones release it. What they did before is ordered before who
+    /// waits there, where `releases`.
     void arrive(Warp& warp, const Instruction& in, Mask lanes, bool releases);
     /// `lanes` wait for the phase at which they have arrived.
     void wait(Warp& warp, const Instruction& in, Mask lanes);
@@ -50,7 +50,7 @@ class Cluster {
     uint64_t outside() const;
 
     bool busy = false, polls = false;  // grid.cpp: its last slice was used up; it read global memory and changed none
-    uint64_t spin_epoch = 0;  // grid.cpp: the launch's epoch of changes at which the cluster was seen spinning
+    uint64_t spin_epoch = 0;           // grid.cpp: the launch's epoch of changes at which the cluster was seen spinning
 
  private:
     struct Arrivals {
@@ -70,8 +70,8 @@ class Cluster {
     std::vector<bool> done_;
     uint64_t number_ = 0, phases_ = 0;
     uint64_t expired_at_ = 0;  // phases and changes when try_wait last gave up
-    bool patient_ = true;    // defer() makes lanes wait
-    bool arriving_ = false;  // somebody is at the current phase
+    bool patient_ = true;      // defer() makes lanes wait
+    bool arriving_ = false;    // somebody is at the current phase
     std::vector<Arrivals> arrivals_;
     SharedMemory::Clock gathered_, met_;  // of the arrivals at the current and at the last phase
     SharedMemory::Places places_;

@@ -14,12 +14,13 @@
 namespace recuda::vgpu {
 namespace {
 
-constexpr int64_t kSlice = 1 << 20;                  // instructions before a cluster of blocks goes to the back of the queue
+constexpr int64_t kSlice = 1 << 20;  // instructions before a cluster of blocks goes to the back of the queue
 constexpr uint64_t kSuspendedBytes = 2048ull << 20;  // of clusters that have begun and wait for their next slice
 
 class Grid {
  public:
-    Grid(LaunchState& launch, unsigned threads) : launch_(launch), clusters_(launch.blocks() / launch.cluster.volume()), unfinished_(clusters_) {
+    Grid(LaunchState& launch, unsigned threads)
+        : launch_(launch), clusters_(launch.blocks() / launch.cluster.volume()), unfinished_(clusters_) {
         if (launch.schedule != 0) {
             order_.resize(clusters_);
             std::iota(order_.begin(), order_.end(), uint64_t{0});
@@ -109,8 +110,8 @@ class Grid {
     }
 
     /// Takes a cluster back after a slice; returns it when it has ended, to be used again.
-    std::unique_ptr<Cluster> give(std::unique_ptr<Cluster> cluster, Block::State state, uint64_t changes, uint64_t epoch,
-                                Worker& worker) {
+    std::unique_ptr<Cluster> give(std::unique_ptr<Cluster> cluster, Block::State state, uint64_t changes,
+                                  uint64_t epoch, Worker& worker) {
         const std::lock_guard lock(mutex_);
         --running_;
         changed_.notify_all();
@@ -126,9 +127,8 @@ class Grid {
                            std::all_of(suspended_.begin(), suspended_.end(),
                                        [&](const auto& one) { return one->spin_epoch == epoch_; });
         if (!stuck) return nullptr;
-        Cluster& first = **std::min_element(suspended_.begin(), suspended_.end(), [](const auto& a, const auto& b) {
-            return a->number() < b->number();
-        });
+        Cluster& first = **std::min_element(suspended_.begin(), suspended_.end(),
+                                            [](const auto& a, const auto& b) { return a->number() < b->number(); });
         first.runaway(worker, "it waits for something that no thread will change");
         return nullptr;
     }

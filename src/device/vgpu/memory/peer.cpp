@@ -63,16 +63,17 @@ void SharedMemory::peer_race(Warp& warp, const PeerAccess& mine, const PeerAcces
     if (before_line > mine.line || (before_line == mine.line && before.rank < mine.rank)) std::swap(first, second);
     const auto [name, offset] = name_of(address);
     Block &shown = cluster.block(first->rank), &other = cluster.block(second->rank);
-    shown.raise(first == &mine ? mine.line : before_line, first->thread, 1,
-                {.check = Check::shared_race,
-                 .message = fmt::format("two threads of a cluster access byte {} of shared variable {} of block {} "
-                                        "without a barrier between them, and {}",
-                                        offset, name, rank_, writes ? "the later one writes" : "the earlier one writes"),
-                 .buffer = name,
-                 .byte_offset = offset,
-                 .bytes = width,
-                 .other = OtherAccess{first == &mine ? before_line : mine.line, other.id,
-                                      shown.launch->thread_at(second->thread)}});
+    shown.raise(
+        first == &mine ? mine.line : before_line, first->thread, 1,
+        {.check = Check::shared_race,
+         .message = fmt::format("two threads of a cluster access byte {} of shared variable {} of block {} "
+                                "without a barrier between them, and {}",
+                                offset, name, rank_, writes ? "the later one writes" : "the earlier one writes"),
+         .buffer = name,
+         .byte_offset = offset,
+         .bytes = width,
+         .other =
+             OtherAccess{first == &mine ? before_line : mine.line, other.id, shown.launch->thread_at(second->thread)}});
     warp.block->stop();
 }
 
@@ -96,14 +97,15 @@ bool SharedMemory::check_peer(Warp& warp, const Instruction& in, uint32_t lane, 
         if (reads && written < start_) {
             if (warp.block->cluster->defer(warp, in)) return false;
             const auto [name, offset] = name_of(address);
-            warp.fault(in, Mask{1} << lane,
-                       {.check = Check::uninitialised,
-                        .message = fmt::format("byte {} of shared variable {} of block {} of the cluster is read before "
-                                               "anything is written to it",
-                                               offset, name, rank_),
-                        .buffer = name,
-                        .byte_offset = offset,
-                        .bytes = width});
+            warp.fault(
+                in, Mask{1} << lane,
+                {.check = Check::uninitialised,
+                 .message = fmt::format("byte {} of shared variable {} of block {} of the cluster is read before "
+                                        "anything is written to it",
+                                        offset, name, rank_),
+                 .buffer = name,
+                 .byte_offset = offset,
+                 .bytes = width});
             return false;
         }
         PeerShadow& shadow = peer_shadow(g);
@@ -114,7 +116,7 @@ bool SharedMemory::check_peer(Warp& warp, const Instruction& in, uint32_t lane, 
             const auto known = std::find_if(shadow.reads.begin(), shadow.reads.end(), [&](const PeerAccess& read) {
                 return read.rank == mine.rank && read.thread / kLanes == thread / kLanes;
             });
-            known != shadow.reads.end() ? *known = mine : shadow.reads.emplace_back(mine);
+            known != shadow.reads.end() ? * known = mine : shadow.reads.emplace_back(mine);
             continue;
         }
         for (const PeerAccess& read : shadow.reads)
@@ -198,12 +200,13 @@ bool reach_peers(Warp& warp, const Instruction& in, const uint64_t* address, Mas
     std::string why;
     if (const Mask lanes = unreachable(warp, in, address, active, &why); lanes != 0) {
         const auto [name, offset] = warp.block->shared.name_of(inside[first_lane(lanes)]);
-        warp.fault(in, lanes,
-                   {.check = Check::out_of_bounds,
-                    .message = fmt::format("an access of {} bytes reaches for shared variable {} of {}", width, name, why),
-                    .buffer = name,
-                    .byte_offset = offset,
-                    .bytes = width});
+        warp.fault(
+            in, lanes,
+            {.check = Check::out_of_bounds,
+             .message = fmt::format("an access of {} bytes reaches for shared variable {} of {}", width, name, why),
+             .buffer = name,
+             .byte_offset = offset,
+             .bytes = width});
         return false;
     }
     if (!prepare_shared(warp, in, inside, active, width, pattern_of(inside, active, width))) return false;

@@ -86,6 +86,13 @@ bool SharedMemory::misplaced(uint64_t address, uint32_t width) const {
     return true;
 }
 
+bool SharedMemory::holds(uint64_t address, uint32_t width) const {
+    if (misplaced(address, width)) return false;
+    for (uint64_t g = address >> shift_; checks_ && g <= (address + width - 1) >> shift_; ++g)
+        if (write_stamp_[g] < start_) return false;
+    return true;
+}
+
 bool SharedMemory::in_gap(uint64_t address, uint32_t width) const {
     return write_stamp_[address >> shift_] == kGapStamp || write_stamp_[(address + width - 1) >> shift_] == kGapStamp;
 }

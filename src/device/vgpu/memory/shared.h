@@ -87,6 +87,9 @@ class SharedMemory {
     /// An address that this block's threads use for shared memory of the cluster, its rank made explicit.
     uint64_t cluster_address(uint64_t address) const;
 
+    /// Whether these bytes lie in a variable and have been written.
+    bool holds(uint64_t address, uint32_t width) const;
+
     /// All live threads of the block met.
     void sync_block();
     /// The lanes of a warp met.

@@ -56,8 +56,7 @@ bool move_piece(Warp& warp, const Instruction& in, uint32_t lane, Space space, u
         alignas(64) std::byte lanes[kLanes * 32];
         std::memcpy(lanes + lane * 32, values, kPiece);
         ++warp.block->changes;
-        if (address >= kRankUnit)
-            return reach_peers(warp, in, addresses, one, kPiece, Intent::write, access, lanes);
+        if (address >= kRankUnit) return reach_peers(warp, in, addresses, one, kPiece, Intent::write, access, lanes);
         const Pattern pattern = pattern_of(addresses, one, kPiece);
         return prepare_shared(warp, in, addresses, one, kPiece, pattern) &&
                warp.block->shared.write(warp, in, addresses, one, kPiece, pattern, lanes);
@@ -82,7 +81,9 @@ bool copy_lane(Warp& warp, const Instruction& in, const Bulk& bulk, uint32_t lan
     const uint64_t from = bulk.from.of(warp, lane), to = bulk.to.of(warp, lane);
     // Without multicast one destination, whose address says which block it is in.
     const uint32_t ranks = bulk.multicast ? warp.lanes<uint16_t>(bulk.ranks)[lane] : 1;
-    const auto in_rank = [&](uint64_t address, uint32_t rank) { return bulk.multicast ? with_rank(address, rank) : address; };
+    const auto in_rank = [&](uint64_t address, uint32_t rank) {
+        return bulk.multicast ? with_rank(address, rank) : address;
+    };
     std::byte values[kPiece];
     for (uint32_t at = 0; at < bytes; at += kPiece) {
         if (!move_piece(warp, in, lane, bulk.from.space, from + at, true, values)) return false;

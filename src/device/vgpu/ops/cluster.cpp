@@ -71,9 +71,8 @@ template <typename T, bool kGeneric>
 void rank_of(Warp& warp, const Instruction& in, Mask active) {
     const T* a = warp.lanes<T>(in.a);
     const uint32_t own = warp.block->rank;
-    for_active_lanes(warp.lanes<uint32_t>(in.d), active, [&](uint32_t i) {
-        return rank_of_address(kGeneric ? a[i] - kSharedWindow : a[i]).value_or(own);
-    });
+    for_active_lanes(warp.lanes<uint32_t>(in.d), active,
+                     [&](uint32_t i) { return rank_of_address(kGeneric ? a[i] - kSharedWindow : a[i]).value_or(own); });
 }
 
 void decode_getctarank(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {

@@ -38,17 +38,27 @@ struct Reached {
 };
 
 /// Checks access and state; false after a fault.
-bool reach_word(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, Reached& reached) {
-    uint64_t addresses[kLanes];
-    std::fill(addresses, addresses + kLanes, address);
-    Access access;
-    if (!reach(warp, in, ptx::Space::shared, addresses, Mask{1} << lane, kWordBytes, Intent::atomic, access)) return false;
-    reached.at = access.lane[lane];
+bool reach_word(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, Reached& reached,
+                bool thread_does = true) {
+    const Cluster& cluster = *warp.block->cluster;
+    const uint32_t rank = rank_of_address(address).value_or(warp.block->rank);
+    const uint64_t inside = address & (kRankUnit - 1);
+    // What a copy signals is no access of the thread: it is not noted for races.
+    const bool quiet = !thread_does && rank < cluster.size() && inside % kWordBytes == 0 &&
+                       cluster.block(rank).live_threads > 0 && cluster.block(rank).shared.holds(inside, kWordBytes);
+    if (!quiet) {
+        uint64_t addresses[kLanes];
+        std::fill(addresses, addresses + kLanes, address);
+        Access access;
+        if (!reach(warp, in, ptx::Space::shared, addresses, Mask{1} << lane, kWordBytes, Intent::atomic, access))
+            return false;
+    }
+    SharedMemory& shared = cluster.block(rank).shared;
+    reached.at = shared.data() + inside;
     uint64_t bits;
     std::memcpy(&bits, reached.at, kWordBytes);
     reached.word = PhaseWord::of(bits);
-    const uint32_t rank = rank_of_address(address).value_or(warp.block->rank);
-    reached.clocks = &warp.block->cluster->block(rank).shared.phase_clocks[address & (kRankUnit - 1)];
+    reached.clocks = &shared.phase_clocks[inside];
     if (reached.word.valid) return true;
     illegal(warp, in, lane, "what lies here is no mbarrier: it has not been initialised or is invalid again");
     return false;
@@ -146,7 +156,8 @@ void test(Warp& warp, const Instruction& in, const Operation& operation, const u
                                              : PhaseWord::of(warp.lanes<uint64_t>(in.c)[lane]).phase;
         if (reached.word.phase == wanted) continue;
         over |= rest & -rest;
-        if (warp.block->launch->checks && operation.releases) warp.block->shared.acquire(warp.index, reached.clocks->met);
+        if (warp.block->launch->checks && operation.releases)
+            warp.block->shared.acquire(warp.index, reached.clocks->met);
     }
     Mask waits = operation.blocks ? active & ~over & ~warp.expired : 0;
     warp.expired &= ~active;
@@ -178,9 +189,9 @@ void pending_count(Warp& warp, const Instruction& in, Mask active) {
 void take_operation(Modifiers& modifiers, Operation& operation) {
     using What = Operation::What;
     static constexpr std::pair<const char*, What> kNames[] = {
-        {"init", What::init},       {"inval", What::inval},         {"arrive", What::arrive}, {"arrive_drop", What::arrive},
-        {"test_wait", What::test},  {"try_wait", What::test},       {"expect_tx", What::expect},
-        {"complete_tx", What::complete}};
+        {"init", What::init},          {"inval", What::inval},         {"arrive", What::arrive},
+        {"arrive_drop", What::arrive}, {"test_wait", What::test},      {"try_wait", What::test},
+        {"expect_tx", What::expect},   {"complete_tx", What::complete}};
     bool found = false;
     for (const auto& [name, what] : kNames) {
         if (found && what == What::expect && operation.what == What::arrive) {
@@ -263,10 +274,8 @@ uint64_t PhaseWord::bits() const {
 }
 
 bool complete_bytes(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, int64_t bytes) {
-    Instruction signal = in;
-    signal.mode |= kStrong | kPeers;
     Reached reached;
-    if (!reach_word(warp, signal, lane, address, reached) || !add_bytes(warp, in, lane, reached.word, -bytes))
+    if (!reach_word(warp, in, lane, address, reached, false) || !add_bytes(warp, in, lane, reached.word, -bytes))
         return false;
     release(warp, reached);
     settle(warp, reached, true);
