@@ -16,7 +16,7 @@ namespace recuda::vgpu {
 namespace {
 
 constexpr int64_t kBarrierCost = 32;  // instructions that coming to a barrier counts as: what it costs here
-constexpr int64_t kTurn = 4096;  // instructions of a warp before the next one runs
+constexpr int64_t kTurn = 4096;       // instructions of a warp before the next one runs
 
 std::string barrier_name(uint8_t number) {
     if (number == kPhaseWait) return "an mbarrier";
@@ -233,26 +233,37 @@ void Block::runaway(Warp& warp, const char* why) {
 void Block::compare_snapshot(Warp& warp) {
     Snapshot& known = snapshots_[warp.index];
     const Group* running = nullptr;
-    for (const Group& group : warp.groups)
-        if (group.state == Group::State::runnable && (running == nullptr || group.frame == warp.frame))
-            running = &group;
+    uint32_t runnable = 0;
+    for (const Group& group : warp.groups) {
+        if (group.state != Group::State::runnable) continue;
+        ++runnable;
+        if (running == nullptr || group.frame == warp.frame) running = &group;
+    }
     if (running == nullptr) {
         known.valid = known.same = false;
         return;
     }
     const size_t bytes = running->frame->function->register_bytes;
-    known.same = known.valid && known.pc == running->pc && known.frame == running->frame &&
-                 known.active == running->lanes && known.changes == changes && known.groups == warp.groups.size() &&
-                 std::memcmp(known.registers.data(), running->frame->registers, bytes) == 0;
+    const auto places = [&] {
+        std::vector<std::pair<uint32_t, Mask>> list;
+        for (const Group& group : warp.groups) list.emplace_back(group.pc, group.lanes);
+        std::sort(list.begin(), list.end());
+        return list;
+    }();
+    const bool equal = known.valid && known.places == places && known.frame == running->frame &&
+                       known.changes == changes &&
+                       std::memcmp(known.registers.data(), running->frame->registers, bytes) == 0;
+    // Groups may wait for each other: nothing is known before each of them has had its turn.
+    known.repeats = equal ? known.repeats + 1 : 0;
+    known.same = known.repeats > 0 && known.repeats >= runnable;
+    if (equal && runnable > 1) ++warp.groups.back().yields;
     known.alone = known.same && known.outside == outside;
     known.outside = outside;
-    if (known.same) return;
+    if (equal) return;
     known.valid = true;
-    known.pc = running->pc;
+    known.places = places;
     known.frame = running->frame;
-    known.active = running->lanes;
     known.changes = changes;
-    known.groups = warp.groups.size();
     known.registers.assign(running->frame->registers, running->frame->registers + bytes);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/device.h"
@@ -78,8 +79,8 @@ struct Block {
 
     /// Ready to run block `linear`; in a cluster, `places` are where its blocks' strong accesses meet.
     void start(Worker& worker, uint64_t linear, SharedMemory::Places* places = nullptr);
-    /// Runs warps in turn until all have ended, one has failed, all wait or spin without any change to memory, or `slice`
-    /// instructions are done.
+    /// Runs warps in turn until all have ended, one has failed, all wait or spin without any change to memory, or
+    /// `slice` instructions are done.
     State run(Worker& worker, int64_t slice);
 
     const Program& program() const { return *launch->program; }
@@ -112,17 +113,16 @@ struct Block {
     SharedMemory shared;
     Barrier barriers[16];
     bool stopped = false;
-    uint64_t changes = 0;     // stores and atomics that may have changed memory
-    uint64_t outside = 0;     // reads of global memory
-    uint64_t executed = 0;    // instructions given to warps so far: the block's clock
+    uint64_t changes = 0;   // stores and atomics that may have changed memory
+    uint64_t outside = 0;   // reads of global memory
+    uint64_t executed = 0;  // instructions given to warps so far: the block's clock
 
  private:
     struct Snapshot {
-        uint32_t pc = 0;
+        std::vector<std::pair<uint32_t, Mask>> places;  // of all groups
         const Frame* frame = nullptr;
-        Mask active = 0;
         uint64_t changes = 0;
-        size_t groups = 0;
+        uint32_t repeats = 0;  // turns since then that changed nothing
         uint64_t outside = 0;
         bool valid = false, same = false;
         bool alone = false;  // the same, and nothing of the block has read global memory since

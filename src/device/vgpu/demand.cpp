@@ -20,9 +20,7 @@ uint32_t bytes_of_bits(uint64_t from, uint64_t count) {
     return low(static_cast<uint32_t>(last + 1)) & ~low(static_cast<uint32_t>(from / 8));
 }
 
-bool is_integer(ptx::Type type) {
-    return type >= ptx::Type::b8 && type <= ptx::Type::s64;
-}
+bool is_integer(ptx::Type type) { return type >= ptx::Type::b8 && type <= ptx::Type::s64; }
 
 /// Bytes of `a` and `b` that a byte permutation with this selector puts where `wanted` looks.
 std::pair<uint32_t, uint32_t> permuted(uint64_t selector, uint32_t wanted) {

@@ -118,6 +118,24 @@ TEST(Widened, IsCountedByTheBytesInUse) {
     EXPECT_EQ(done.counters->global_read.sectors, 1u);
 }
 
+/// Endless loops of full blocks are found by the instructions of one block, whatever they do meanwhile.
+TEST(Runaway, IsFoundWhereTheLoopStoresCountsOrWaits) {
+    const auto outcome = [](const std::string& loop) {
+        Machine machine(kernel(kTile, "mov.b32 %r2, 0;\nAGAIN:\n" + loop + "bra AGAIN;\n"), "k.ptx",
+                        {.seed = 3, .threads = 1, .fuel = 200'000});
+        machine.buffer("x", std::vector<float>{1, 2, 3});
+        machine.unwritten("y", 128);
+        const Execution done = machine.run("k", {64}, {64}, {machine.at("x"), machine.at("y")});
+        return done.reports.size() == 1 ? std::string(name(done.reports[0].check)) : shown(done);
+    };
+    EXPECT_EQ(outcome("add.u32 %r2, %r2, 2;\n"), "runaway");
+    EXPECT_EQ(outcome("add.u32 %r2, %r2, 2;\nst.global.u32 [%rd1], %r2;\n"), "runaway");
+    EXPECT_EQ(outcome("atom.global.add.u32 %r2, [%rd1], 1;\n"), "runaway");
+    EXPECT_EQ(outcome("bar.sync 0;\nadd.u32 %r2, %r2, 2;\n"), "runaway");
+    EXPECT_EQ(outcome("ld.volatile.global.u32 %r3, [%rd1];\n"), "runaway");
+    EXPECT_EQ(outcome("atom.global.cas.b32 %r3, [%rd1], 0, 1;\n"), "runaway");
+}
+
 TEST(PiecesOf, AreAlignedAndAtMostAnElement) {
     const auto text = [](uint32_t used, uint32_t width, uint32_t element) {
         std::string all;

@@ -154,7 +154,8 @@ const Program& Vgpu::program_of(Module& module, const ptx::Function& entry) {
 /// The launch's cluster or, where it names none, the one that the kernel is built for.
 Dim3 cluster_of(const Launch& launch, const ptx::Function& entry) {
     if (launch.cluster.volume() > 1 || entry.required_cluster[0] == 0) return launch.cluster;
-    return {entry.required_cluster[0], std::max(1u, entry.required_cluster[1]), std::max(1u, entry.required_cluster[2])};
+    return {entry.required_cluster[0], std::max(1u, entry.required_cluster[1]),
+            std::max(1u, entry.required_cluster[2])};
 }
 
 void Vgpu::check(const Launch& launch, const Program& program) const {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "device/vgpu/fixture.h"
+#include "device/vgpu/memory/global.h"
 
 namespace recuda::vgpu {
 namespace {
@@ -239,6 +240,13 @@ TEST(Vgpu, ADeadlineEndsALongRun) {
     machine.buffer("y", std::vector<unsigned>(32));
     const Execution done = machine.run("endless_work", {1}, {32}, {machine.at("y")}, 0, {.deadline_s = 0.05});
     EXPECT_EQ(done.outcome, Outcome::timed_out) << shown(done);
+}
+
+TEST(Vgpu, UsesAddressesOfFreedBuffersAgain) {
+    GlobalMemory memory(3);
+    const Buffer& kept = memory.allocate("kept", 256);
+    for (int i = 0; i < 100'000; ++i) memory.free(memory.allocate("passing", 1 << 12).id);
+    EXPECT_LT(memory.allocate("last", 256).base - kept.base, uint64_t{1} << 30);
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ struct Frame {
 
 /// Lanes at one place that do not run at the moment.
 struct Group {
-    /// at_phase: for a phase of an mbarrier to end; at_peer: for a write by another block of the cluster, see Cluster::defer.
+    /// at_phase: for a phase of an mbarrier to end; at_peer: for a write by another block of the cluster, see
+    /// Cluster::defer.
     enum class State : uint8_t { runnable, at_barrier, at_warp_sync, at_peer, at_phase };
     Frame* frame = nullptr;
     uint32_t pc = 0;

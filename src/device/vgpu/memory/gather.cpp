@@ -61,8 +61,7 @@ bool gather(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t*
         if (!fine) break;
         for (Mask rest = active; rest != 0; rest &= rest - 1) {
             const uint32_t lane = first_lane(rest);
-            const std::byte* from =
-                access.contiguous ? access.lane[0] + size_t{lane} * piece.bytes : access.lane[lane];
+            const std::byte* from = access.contiguous ? access.lane[0] + size_t{lane} * piece.bytes : access.lane[lane];
             std::memcpy(values + lane * kGatherStep + piece.at, from, piece.bytes);
         }
     }

@@ -13,6 +13,11 @@ namespace {
 constexpr uint64_t kGap = 64u << 20;  // least distance between two buffers
 constexpr uint64_t kLastAddress = 0x7fff'0000'0000;
 
+/// Where the next buffer may begin: a copy of the buffer fits between, so that far overruns hit nothing.
+uint64_t behind(const Buffer& buffer) {
+    return (buffer.base + buffer.size + std::max(kGap, buffer.size) + 255) / 256 * 256;
+}
+
 void drop_shadow(Buffer& buffer) {
     buffer.shadow = nullptr;
     buffer.shadow_storage.reset();
@@ -31,7 +36,7 @@ Buffer& GlobalMemory::allocate(std::string name, uint64_t bytes) {
     buffer->size = bytes;
     if (bytes > (1ull << 40) || buffer->base + bytes > kLastAddress)
         throw Error("the virtual GPU cannot hold a buffer of {} bytes", bytes);
-    cursor_ = (buffer->base + bytes + std::max(kGap, bytes) + 255) / 256 * 256;
+    cursor_ = behind(*buffer);
     try {
         buffer->data_storage.reset(new std::byte[bytes + 64]);
         buffer->data = buffer->data_storage.get();
@@ -48,6 +53,8 @@ void GlobalMemory::free(uint32_t id) {
     const Buffer* buffer = &at(id);
     by_id_[id] = nullptr;
     std::erase_if(sorted_, [&](const auto& known) { return known.get() == buffer; });
+    // A long run frees as much as it allocates: addresses behind the last buffer are used again.
+    cursor_ = sorted_.empty() ? kGlobalBase : behind(*sorted_.back());
 }
 
 bool GlobalMemory::has(uint32_t id) const { return id < by_id_.size() && by_id_[id] != nullptr; }

@@ -61,7 +61,8 @@ class SharedMemory {
     void prepare(const Program& program, uint32_t dynamic_bytes, uint32_t warps, bool checks);
     /// A new block begins: nothing is written, nobody has synchronised.
     void begin();
-    /// Before begin(): the block is `rank` of a cluster of `ranks`, whose strong accesses leave their clocks in `places`.
+    /// Before begin(): the block is `rank` of a cluster of `ranks`, whose strong accesses leave their clocks in
+    /// `places`.
     void join_cluster(uint32_t rank, uint32_t ranks, Places* places);
 
     std::byte* data() { return bytes_.data(); }
@@ -154,8 +155,8 @@ class SharedMemory {
     bool partial_ = false;           // pairs_ holds something for this block
     // [warp][other of the cluster]: the other's accesses up to this stamp are ordered before this warp
     std::vector<uint32_t> pairs_;
-    std::vector<Clock> fenced_;    // by warp: what its next strong write hands on
-    std::vector<Clock> taken_;     // by warp: what its strong reads have seen since its last fence
+    std::vector<Clock> fenced_;                        // by warp: what its next strong write hands on
+    std::vector<Clock> taken_;                         // by warp: what its strong reads have seen since its last fence
     Places own_places_;                                // what strong writes have left
     Places* places_ = &own_places_;                    // the same of the whole cluster
     std::unordered_map<uint32_t, PeerShadow> peers_;   // by granule, in clusters

@@ -216,7 +216,8 @@ std::vector<Piece> used_pieces(const Demand& demand, const std::vector<ptx::Oper
     for (size_t i = 0; i < elements.size(); ++i) used |= demand.of(elements[i], bytes) << i * bytes;
     if (used == all || used == 0) return {};
     const bool known = space == Space::shared || space == Space::local || space == Space::constant;
-    if (elements.size() == 1 && (!known || (std::has_single_bit(used + 1) && std::has_single_bit(static_cast<uint32_t>(std::popcount(used))))))
+    if (elements.size() == 1 &&
+        (!known || (std::has_single_bit(used + 1) && std::has_single_bit(static_cast<uint32_t>(std::popcount(used))))))
         return {};
     return pieces_of(used, width, bytes);
 }
@@ -257,8 +258,7 @@ void decode_access(Decoder& base, const ptx::Statement& statement, Instruction& 
         lane = width;
         vector->offsets.push_back(offset);
     }
-    if (loads && (in.mode & kStrong) == 0)
-        vector->pieces = used_pieces(decoder.demand(), elements, bytes, space);
+    if (loads && (in.mode & kStrong) == 0) vector->pieces = used_pieces(decoder.demand(), elements, bytes, space);
     if (space == Space::shared || space == Space::none) {
         note_granule(decoder.program(), in.width);
         for (const Piece& piece : vector->pieces) note_granule(decoder.program(), piece.bytes);
