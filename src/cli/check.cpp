@@ -15,12 +15,15 @@
 #include "device/counters.h"
 #include "device/device.h"
 #include "device/limits.h"
+#include "judge/compile.h"
 #include "judge/judge.h"
 #include "kernel/launch_plan.h"
 #include "task/catalogue.h"
 
 namespace recuda {
 namespace {
+
+constexpr const char* kNoLegalPoint = "no point of the tunables satisfies every `require`";
 
 struct CheckWords {
     std::string file, task, axes;
@@ -103,24 +106,42 @@ std::string story(const Checked& checked, const KernelFile& file) {
     return text;
 }
 
-int dry_run(const CommandLine& line, const KernelFile& file, const Task& task, const std::vector<Axes>& workloads,
-            const DeviceLimits& limits) {
-    const std::optional<Point> point = first_legal_point(file, workloads, limits);
-    Json document;
+/// The plan of the first workload, checked against the kernel as built; a document with an `outcome` where it cannot
+/// be.
+Json planned(const KernelFile& file, const Task& task, const Axes& axes, const std::optional<Point>& point,
+             const DeviceInfo& device) {
     try {
-        if (!point) throw LaunchRefused("no point of the tunables satisfies every `require`");
-        document = to_json(plan(file, *point, task, workloads.front(), limits));
-        document["axes"] = workloads.front();
+        if (!point) throw LaunchRefused("{}", kNoLegalPoint);
+        const Candidate candidate = make_candidate(std::make_shared<const KernelFile>(file), *point);
+        const DeviceLimits limits = limits_of(device);
+        Compilation compilation =
+            compile(candidate, task, {&axes, 1}, limits, {.target = device.target, .cubin = false});
+        const BuildResult built = make_builder({.workers = 1})->build(compilation.requests.front());
+        if (built.outcome != Outcome::correct) {
+            Json document = refused(file, task, built.log);
+            document["outcome"] = name(built.outcome);
+            return document;
+        }
+        LaunchPlan& plan = compilation.uses.front().plan;
+        fit(plan, built.binaries, limits);
+        Json document = to_json(plan);
+        document["axes"] = axes;
         document["tunables"] = *point;
+        return document;
     } catch (const LaunchRefused& why) {
-        document = refused(file, task, why.what());
+        return refused(file, task, why.what());
     }
-    const bool refusal = document.contains("outcome");
+}
+
+int dry_run(const CommandLine& line, const KernelFile& file, const Task& task, const std::vector<Axes>& workloads,
+            const DeviceInfo& device) {
+    const std::optional<Point> point = first_legal_point(file, workloads, limits_of(device));
+    const Json document = planned(file, task, workloads.front(), point, device);
     if (line.json())
         print_json(document);
     else
         print_text(dump(document, 2) + "\n");
-    return refusal ? 3 : 0;
+    return document.contains("outcome") ? 3 : 0;
 }
 
 Json document_of(const std::vector<Checked>& all, bool every_point) {
@@ -152,7 +173,7 @@ int check_command(CommandLine& line) {
     std::unique_ptr<Device> device = make_device(words.device);
     const DeviceLimits limits = limits_of(device->info());
     const std::vector<Axes>& workloads = options.axes.empty() ? task.verify : options.axes;
-    if (words.dry_run) return dry_run(line, *file, task, workloads, limits);
+    if (words.dry_run) return dry_run(line, *file, task, workloads, device->info());
 
     std::vector<Point> points;
     if (words.all)
@@ -160,7 +181,7 @@ int check_command(CommandLine& line) {
     else if (auto first = first_legal_point(*file, workloads, limits))
         points.push_back(std::move(*first));
     if (points.empty()) {
-        const std::string why = "no point of the tunables satisfies every `require`";
+        const std::string why = kNoLegalPoint;
         Json document = refused(*file, task, why);
         if (words.all) document = {{"outcome", name(Outcome::launch_refused)}, {"points", Json::array()}, {"log", why}};
         if (line.json())

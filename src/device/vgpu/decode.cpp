@@ -18,7 +18,8 @@ const Table& table() {
     static const Table rows = [] {
         Table joined;
         for (const auto group : {integer_rows(), bit_rows(), float_rows(), half_rows(), convert_rows(), select_rows(),
-                                 move_rows(), memory_rows(), atomic_rows(), control_rows(), cluster_rows(), mbarrier_rows(), warp_rows(), matrix_rows()})
+                                 move_rows(), memory_rows(), atomic_rows(), control_rows(), cluster_rows(),
+                                 mbarrier_rows(), warp_rows(), matrix_rows()})
             for (const OpRow& row : group) joined[row.opcode].push_back(row.decode);
         return joined;
     }();
