@@ -181,6 +181,13 @@ Shape parse_shape(std::string_view text, const std::string& whole) {
 
 constexpr int64_t kLargestBuffer = int64_t{1} << 34;
 
+/// Whether a file of one type may fill a buffer of the other: NPY has no bf16 and no 8-bit floats, see tensor/npy.h.
+bool holds(DType file, DType buffer) {
+    if (file == buffer) return true;
+    if (buffer == DType::bf16) return file == DType::u16;
+    return (buffer == DType::e4m3 || buffer == DType::e5m2) && file == DType::u8;
+}
+
 }  // namespace
 
 ExecBuffer parse_buffer(const std::string& text, uint64_t seed) {
@@ -207,6 +214,9 @@ ExecBuffer parse_buffer(const std::string& text, uint64_t seed) {
     }
     if (!fill.starts_with('@')) return buffer;
     buffer.contents = read_npy(std::string(fill.substr(1)));
+    if (!holds(buffer.contents->dtype, buffer.dtype))
+        throw Error("--buffer {}: the file holds {}, the buffer {}", text, name(buffer.contents->dtype),
+                    name(buffer.dtype));
     if (buffer.contents->bytes.size() != static_cast<size_t>(volume(buffer.shape)) * size_bytes(buffer.dtype))
         throw Error("--buffer {}: the file holds {} bytes, the buffer {}", text, buffer.contents->bytes.size(),
                     volume(buffer.shape) * size_bytes(buffer.dtype));

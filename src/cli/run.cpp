@@ -62,7 +62,7 @@ struct RunWords {
             throw UsageError("--num-candidates takes a number from 1 to 1000000");
         if (repair_attempts < 0 || repair_attempts > 100)
             throw UsageError("--repair-attempts takes a number from 0 to 100");
-        if (time_limit_s < 0) throw UsageError("--time-limit takes seconds");
+        if (!(time_limit_s >= 0)) throw UsageError("--time-limit takes seconds");
         SearchOptions options{.preset = used_preset,
                               .num_candidates = static_cast<size_t>(num_candidates),
                               .time_limit_s = time_limit_s,

@@ -86,6 +86,7 @@ int tasks_command(CommandLine& line) {
     line.option("--family", "F", family, "Only the tasks of this model family");
     line.example("cuda-rlm tasks nano30b_rmsnorm");
     if (!line.parse()) return 0;
+    if (!name.empty() && !family.empty()) throw UsageError("tasks takes a NAME or --family, not both");
 
     Catalogue catalogue(home_folder());
     if (!name.empty()) {

@@ -25,13 +25,16 @@ class DirectiveReader {
     DirectiveReader(KernelFile& file, std::string_view text, Position position)
         : file_(file), text_(text), position_(position) {}
 
-    void task() { file_.task = word("a task's name"); }
+    void task() {
+        if (!file_.task.empty()) fail(0, "the task is named twice");
+        file_.task = word("a task's name");
+    }
     void idea() { file_.idea = std::string(text_); }
 
     void tune() {
         const size_t equals = text_.find('=');
         if (equals == std::string_view::npos) fail(0, "expected NAME = value, value, …");
-        Tunable tunable{name(text_.substr(0, equals), 0), {}};
+        Tunable tunable{name(text_.substr(0, equals), 0), {}, position(0)};
         for (const std::string_view part : split(text_.substr(equals + 1), ',')) {
             const std::string_view value = trimmed(part);
             const char* const begin = value.empty() ? part.data() : value.data();
@@ -50,6 +53,7 @@ class DirectiveReader {
             open < colon || close < open)
             fail(0, "expected NAME : TYPE[EXTENT, …] [zeroed]");
         ScratchDirective scratch;
+        scratch.position = position(0);
         scratch.name = name(text_.substr(0, colon), 0);
         try {
             scratch.dtype = dtype_named(trimmed(text_.substr(colon + 1, open - colon - 1)));
@@ -201,19 +205,12 @@ class NameCheck {
  public:
     NameCheck(const KernelFile& file, const Op& op) : file_(file) {
         for (const Axis& axis : op.axes) numbers_.insert(axis.name);
-        for (const Tunable& tunable : file.tunables) {
-            if (op.has_axis(tunable.name) || op.tensor(tunable.name) != nullptr || op.scalar(tunable.name) != nullptr)
-                throw Error("{}: the tunable {} has the name of an axis, tensor or scalar of {}", file.name,
-                            tunable.name, op.name);
-            numbers_.insert(tunable.name);
-        }
         numbers_.insert({"SMS", "MAX_SHARED"});
         for (const TensorSpec* tensor : op.tensors()) buffers_.insert(tensor->name);
-        for (const ScratchDirective& scratch : file.scratches) {
-            if (!buffers_.insert(scratch.name).second || numbers_.contains(scratch.name))
-                throw Error("{}: the scratch {} has the name of something else", file.name, scratch.name);
-        }
         for (const ScalarSpec& scalar : op.scalars) scalars_.insert(scalar.name);
+        for (const Tunable& tunable : file.tunables) numbers_.insert(unused("tunable", tunable.name, tunable.position));
+        for (const ScratchDirective& scratch : file.scratches)
+            buffers_.insert(unused("scratch", scratch.name, scratch.position));
     }
 
     void add(const std::vector<std::string>& names) { numbers_.insert(names.begin(), names.end()); }
@@ -241,6 +238,14 @@ class NameCheck {
     }
 
  private:
+    /// The name, when nothing has it yet; throws Error.
+    const std::string& unused(const char* what, const std::string& name, const Position& position) const {
+        if (numbers_.contains(name) || buffers_.contains(name) || scalars_.contains(name))
+            throw Error("{}:{}:{}: the {} {} has the name of something else", file_.name, position.line,
+                        position.column, what, name);
+        return name;
+    }
+
     void check(const PlacedExpression& placed, const std::set<std::string>& known) const {
         for (const Expression::Use& use : placed.expression.uses()) {
             if (known.contains(use.name)) continue;
@@ -280,7 +285,8 @@ KernelFile parse_kernel_file(std::string text, const std::string& name, Language
     size_t points = 1;
     for (const Tunable& tunable : file.tunables)
         if ((points *= tunable.values.size()) > kMostPoints)
-            throw Error("{}: the tunables have more than {} points", name, kMostPoints);
+            throw Error("{}:{}:{}: the tunables have more than {} points", name, tunable.position.line,
+                        tunable.position.column, kMostPoints);
     return file;
 }
 

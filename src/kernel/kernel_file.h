@@ -42,6 +42,7 @@ struct PlacedExpression {
 struct Tunable {
     std::string name;
     std::vector<int64_t> values;
+    Position position;
 };
 
 struct ScratchDirective {
@@ -49,6 +50,7 @@ struct ScratchDirective {
     DType dtype = DType::f32;
     std::vector<PlacedExpression> shape;
     bool zeroed = false;
+    Position position;
 };
 
 /// A TMA descriptor over a buffer among a launch's arguments.

@@ -79,22 +79,27 @@ TEST_P(MalformedFile, SaysLineColumnAndTheNearestWord) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, MalformedFile,
-                         testing::Values(Malformed{"//! launch  rms", "//! lauch   rms",
-                                                   "k.cu:7:5: unknown directive `lauch`; did you mean launch?"},
-                                         Malformed{"BLOCK>>>", "BLOCK>>", "7:16: this `<<<` is never closed"},
-                                         Malformed{"(x, w", "(xx, w", "unknown name xx"},
-                                         Malformed{"(x, w", "(x, wt", "7:50: unknown name wt"},
-                                         Malformed{"4 * BLOCK>", "4 * BLOK>", "did you mean BLOCK?"},
-                                         Malformed{"T, H / 8)", "T, H / )", "7:76: a number, a name or `(` is missing"},
-                                         Malformed{"BLOCK = 96,", "BLOCK = 9x6,", "3:21: `9x6` is not a whole number"},
-                                         Malformed{"BLOCK = 96", "9B = 96", "is not a name"},
-                                         Malformed{"f32[T, 4]", "f23[T, 4]", "did you mean f32"},
-                                         Malformed{"zeroed", "zero", "only `zeroed`"},
-                                         Malformed{"tune    ROUNDS", "tune    BLOCK", "declared twice"},
-                                         Malformed{"//! launch", "// launch", "no launch directive"},
-                                         Malformed{"scratch partial", "scratch x", "has the name of something else"},
-                                         Malformed{", 4 * BLOCK>>>", ", shred=3>>>", "unknown launch option"}));
+INSTANTIATE_TEST_SUITE_P(
+    Table, MalformedFile,
+    testing::Values(
+        Malformed{"//! launch  rms", "//! lauch   rms", "k.cu:7:5: unknown directive `lauch`; did you mean launch?"},
+        Malformed{"BLOCK>>>", "BLOCK>>", "7:16: this `<<<` is never closed"},
+        Malformed{"(x, w", "(xx, w", "unknown name xx"}, Malformed{"(x, w", "(x, wt", "7:50: unknown name wt"},
+        Malformed{"4 * BLOCK>", "4 * BLOK>", "did you mean BLOCK?"},
+        Malformed{"T, H / 8)", "T, H / )", "7:76: a number, a name or `(` is missing"},
+        Malformed{"BLOCK = 96,", "BLOCK = 9x6,", "3:21: `9x6` is not a whole number"},
+        Malformed{"BLOCK = 96", "9B = 96", "is not a name"}, Malformed{"f32[T, 4]", "f23[T, 4]", "did you mean f32"},
+        Malformed{"zeroed", "zero", "only `zeroed`"}, Malformed{"tune    ROUNDS", "tune    BLOCK", "declared twice"},
+        Malformed{"//! launch", "// launch", "no launch directive"},
+        Malformed{"scratch partial", "scratch x", "k.cu:6:13: the scratch x has the name of something else"},
+        Malformed{"tune    BLOCK", "tune    T", "k.cu:3:13: the tunable T has"},
+        Malformed{"tune    BLOCK", "tune    SMS", "the tunable SMS has"},
+        Malformed{"//! idea", "//! task    other\n//! idea", "k.cu:2:13: the task is named twice"},
+        Malformed{", 4 * BLOCK>>>", ", shred=3>>>", "unknown launch option"}));
+
+TEST(KernelFile, SkipsAByteOrderMark) {
+    EXPECT_EQ(parsed("\xef\xbb\xbf" + std::string(kKernel)).task, "nano30b_rmsnorm");
+}
 
 TEST(KernelFile, RefusesWhatIsNoText) {
     EXPECT_THROW(parsed(""), Error);

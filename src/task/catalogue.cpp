@@ -1,6 +1,7 @@
 #include "task/catalogue.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/file.h"
@@ -23,8 +24,10 @@ std::vector<fs::path> sorted_entries(const fs::path& folder, std::initializer_li
 }
 
 int64_t integer(const TomlTable& table, std::string_view key, const toml::node& node) {
-    if (const auto value = node.value_exact<int64_t>(); value && *value >= 0) return *value;
-    table.fail(key, fmt::format("`{}` must be a whole number that is not negative", key));
+    const auto value = node.value_exact<int64_t>();
+    if (!value || *value < 1) table.fail(key, fmt::format("`{}` must be a whole number from 1 on", key));
+    if (*value > kLargestAxis) table.fail(key, fmt::format("`{}` is {}; kernels take axes as 32-bit int", key, *value));
+    return *value;
 }
 
 Axes read_axes(const TomlTable& table, const Op& op) {
@@ -41,7 +44,7 @@ std::map<std::string, double> read_scalars(const TomlTable& table, const Op& op)
     for (const std::string& key : table.keys()) {
         if (op.scalar(key) == nullptr) table.fail(key, fmt::format("the op {} has no scalar {}", op.name, key));
         const auto value = table.raw().get(key)->value<double>();
-        if (!value) table.fail(key, fmt::format("`{}` must be a number", key));
+        if (!value || !std::isfinite(*value)) table.fail(key, fmt::format("`{}` must be a finite number", key));
         scalars[key] = *value;
     }
     return scalars;
@@ -72,6 +75,7 @@ std::vector<Axes> read_workloads(const TomlTable& table, const Task& task) {
             for (const toml::node& element : *array) values.push_back(integer(table, key, element));
         else
             values.push_back(integer(table, key, node));
+        if (values.empty()) table.fail(key, fmt::format("`{}` lists no values, so there is nothing to judge", key));
         std::vector<Axes> product;
         for (const Axes& axes : workloads)
             for (const int64_t value : values) {
@@ -120,8 +124,9 @@ std::vector<Task> Catalogue::read_tasks(const fs::path& file, bool own) {
         const TomlTable entry = table.table(key);
         entry.allow({"op", "axes", "scalars", "options", "verify", "bench", "small", "note"});
         Task task{.name = own ? shown(file) + "#" + key : family + "_" + key, .family = family, .model = model};
+        const std::string op_name = entry.text("op");
         try {
-            task.op = op(entry.text("op"));
+            task.op = op(op_name);
         } catch (const Error& error) {
             entry.fail("op", error.what());
         }
@@ -159,6 +164,7 @@ Task Catalogue::task(std::string_view name) {
             names.push_back(task.name.substr(task.name.rfind('#') + 1));
             if (names.back() == wanted) return std::move(task);
         }
+        if (names.empty()) throw UsageError("{} has no tasks", shown(file));
         throw UsageError("{} has no task {}; it has {}", shown(file), wanted, joined(names, ", "));
     }
     if (name.starts_with(kLong)) name.remove_prefix(kLong.size());

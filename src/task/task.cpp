@@ -85,8 +85,10 @@ Axes axes_from_text(const Task& task, const std::string& text) {
         const std::string_view digits = equals == std::string_view::npos ? "" : trimmed(part.substr(equals + 1));
         int64_t value = 0;
         const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-        if (digits.empty() || problem != std::errc() || end != digits.data() + digits.size() || value < 0)
+        if (digits.empty() || problem != std::errc() || end != digits.data() + digits.size())
             throw UsageError("--axes takes NAME=NUMBER[,…], not `{}`", text);
+        if (value < 1 || value > kLargestAxis)
+            throw UsageError("--axes: {} must be from 1 to {}, not {}", name, kLargestAxis, digits);
         if (!task.op->has_axis(name)) {
             std::vector<std::string> known;
             for (const Axis& axis : task.op->axes) known.push_back(axis.name);

@@ -18,6 +18,9 @@ struct TensorSpec;
 /// Values of all axes, by name.
 using Axes = std::map<std::string, int64_t, std::less<>>;
 
+/// Kernels take axes as 32-bit int.
+inline constexpr int64_t kLargestAxis = 0x7fffffff;
+
 struct Task {
     std::string name;  // "nano30b_rmsnorm"; "path/to/file.toml#name" for a user's own
     std::string family, model;

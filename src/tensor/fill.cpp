@@ -104,6 +104,7 @@ Fill parse_fill(std::string_view text) {
         }
         if (arguments.size() != static_cast<size_t>(form.arguments)) refuse(text);
         if (form.arguments > 0 && !parse_number(arguments[0], fill.a)) refuse(text);
+        if (fill.kind == Fill::Kind::constant) fill.list.emplace_back(trimmed(arguments[0]));
         if (form.arguments > 1 && !parse_number(arguments[1], fill.b)) refuse(text);
         return fill;
     }
@@ -125,7 +126,9 @@ Tensor filled(const Fill& fill, DType dtype, const Shape& shape, uint64_t seed, 
             each([](int64_t i) { return static_cast<double>(i); });
             break;
         case Fill::Kind::constant:
-            each([&](int64_t) { return fill.a; });
+            if (count > 0) store_literal(tensor, 0, fill.list.front());
+            for (int64_t i = 1; i < count; ++i)
+                std::memcpy(tensor.bytes.data() + i * size_bytes(dtype), tensor.bytes.data(), size_bytes(dtype));
             break;
         case Fill::Kind::uniform:
             each([&](int64_t) { return fill.a + (fill.b - fill.a) * rng.uniform(); });

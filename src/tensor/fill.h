@@ -18,7 +18,7 @@ namespace recuda {
 struct Fill {
     enum class Kind { zeros, iota, constant, uniform, normal, cos_table, sin_table, list } kind = Kind::zeros;
     double a = 0, b = 0;            // const(a), uniform(a, b), normal(mean a, deviation b)
-    std::vector<std::string> list;  // literals as written
+    std::vector<std::string> list;  // literals as written; const(a) has one
 };
 
 /// Throws Error that names the text and the forms there are.

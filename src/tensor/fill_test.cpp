@@ -18,6 +18,9 @@ TEST(Fill, GivesWhatItsNameSays) {
     const Tensor wide = filled(parse_fill("[0xffffffffffffffff, 9223372036854775809]"), DType::u64, {2}, 1, "x");
     EXPECT_EQ(wide.as<uint64_t>()[0], UINT64_MAX);
     EXPECT_EQ(wide.as<uint64_t>()[1], 9223372036854775809u);
+    EXPECT_EQ(filled(parse_fill("const(18446744073709551615)"), DType::u64, {2}, 1, "x").as<uint64_t>()[1], UINT64_MAX);
+    EXPECT_EQ(filled(parse_fill("const(9007199254740993)"), DType::i64, {2}, 1, "x").as<int64_t>()[1],
+              9007199254740993);
     const Tensor bytes = filled(parse_fill("[255, -1, -128]"), DType::u8, {3}, 1, "x");
     EXPECT_EQ(bytes.as<uint8_t>()[1], 255);
     EXPECT_EQ(bytes.as<uint8_t>()[2], 128);
@@ -51,7 +54,7 @@ TEST(Fill, RefusesWhatIsNone) {
          {"nrmal(0, 1)", "normal(0)", "normal(0, x)", "const()", "zeros(1)", "[1, b]", "", "uniform(0, 1"})
         EXPECT_THROW(parse_fill(text), Error) << text;
     EXPECT_THROW(filled(parse_fill("[1, 2]"), DType::f32, {3}, 1, "x"), Error);
-    for (const char* text : {"[256]", "[-129]", "[1.5]", "[1e2]"})
+    for (const char* text : {"[256]", "[-129]", "[1.5]", "[1e2]", "const(256)", "const(1.5)", "const(nan)"})
         EXPECT_THROW(filled(parse_fill(text), DType::i8, {1}, 1, "x"), Error) << text;
 }
 

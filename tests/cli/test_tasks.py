@@ -54,7 +54,11 @@ class Tasks(Case):
                                 ("verify =", "verfy =", ["own.toml:8", "did you mean verify?"]),
                                 ("eps = 1e-6", "epsilon = 1e-6", ["own.toml:6", "no scalar epsilon"]),
                                 ('"two"', '"three"', ["own.toml:7", "one, two"]),
-                                ("T = [1, 5]", "T = [1, -5]", ["own.toml:8", "not negative"])]:
+                                ("T = [1, 5]", "T = []", ["own.toml:8", "nothing to judge"]),
+                                ("T = [1, 5]", "T = [1, 3000000000]", ["own.toml:8", "32-bit"]),
+                                ("eps = 1e-6", "eps = nan", ["own.toml:6", "finite"]),
+                                ('op = "rmsnorm"', "op = 3", ["own.toml:4", "must be a text"]),
+                                ("T = [1, 5]", "T = [1, -5]", ["own.toml:8", "from 1 on"])]:
             self.write("own.toml", OWN.replace(old, new))
             self.refused("tasks", "own.toml#small", code=1, saying=words)
         self.write("own.toml", OWN)
