@@ -14,13 +14,14 @@ configure: setup
 	@cmake --preset release -DRECUDA_WERROR=$(if $(CI),ON,OFF) >$(RELEASE).log 2>&1 || { cat $(RELEASE).log >&2; exit 1; }
 
 build: configure
-	cmake --build --preset release
+	cmake --build --preset release --target cuda-rlm
 
 # Each demo has a folder of its own, so it can be run again.
 demo: build
 	$(PROGRAM) run --task nano30b_rmsnorm --preset offline --out-dir artifacts/demo/$$(date +%Y%m%d-%H%M%S-%N)
 
-test: build
+test: configure
+	cmake --build --preset release
 	@tools/run_tests.py $(RELEASE)
 
 bundle: build

@@ -41,7 +41,7 @@ def lint(build, source, common):
 
 
 def main(arguments):
-    if not arguments:
+    if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__, file=sys.stderr)
         return 2
     build = pathlib.Path(arguments[0]).resolve()

@@ -39,7 +39,7 @@ def count(report):
 
 
 def main(arguments):
-    if not arguments:
+    if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__, file=sys.stderr)
         return 2
     build = pathlib.Path(arguments[0])

@@ -108,6 +108,12 @@ std::string valid_utf8(std::string_view text) {
     return valid;
 }
 
+std::string without_byte_order_mark(std::string text) {
+    constexpr std::string_view kMark = "\xef\xbb\xbf";
+    if (text.starts_with(kMark)) text.erase(0, kMark.size());
+    return text;
+}
+
 std::string bounded(std::string_view text, uint64_t limit_bytes) {
     if (text.size() <= limit_bytes) return std::string(text);
     const size_t head = limit_bytes * 2 / 3, tail = limit_bytes - head;

@@ -21,6 +21,7 @@ int completion_command(CommandLine& line);
 // Workers: started by the program itself, not by people.
 int compile_worker_command(CommandLine& line);
 int worker_command(CommandLine& line);
+int store_probe_command(CommandLine& line);
 
 struct CommandRow {
     std::string_view name, summary;
@@ -43,6 +44,7 @@ inline constexpr CommandRow kCommands[] = {
     {"completion", "Print the completion script of a shell", completion_command},
     {"compile-worker", "", compile_worker_command, true},
     {"worker", "", worker_command, true},
+    {"store-probe", "", store_probe_command, true},
 };
 
 }  // namespace recuda

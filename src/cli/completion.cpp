@@ -1,6 +1,8 @@
 // `cuda-rlm completion bash`: commands, their options and tasks.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
@@ -45,7 +47,11 @@ int completion_command(CommandLine& line) {
         if (!command.hidden) commands += fmt::format("{}{}", commands.empty() ? "" : " ", command.name);
     std::string script(kBash);
     constexpr std::string_view kPlace = "@COMMANDS@";
-    print_text(script.replace(script.find(kPlace), kPlace.size(), commands));
+    script.replace(script.find(kPlace), kPlace.size(), commands);
+    if (line.json())
+        print_json({{"shell", shell}, {"script", script}});
+    else
+        print_text(script);
     return 0;
 }
 

@@ -66,7 +66,7 @@ std::unique_ptr<Device> make_device(const DeviceChoice& choice) {
         say(fmt::format("device cuda:0, {}", survey.devices[0].name));
         return make_cuda();
     }
-    say(fmt::format("device vgpu: no GPU works here ({})", survey.problem));
+    say("device vgpu: no GPU works here; cuda-rlm inspect-env says why");
     return make_virtual(choice);
 }
 

@@ -124,6 +124,20 @@ std::vector<Save> parse_saves(const std::vector<std::string>& texts, const std::
     return saves;
 }
 
+/// The entry of that name, also where C++ has mangled it and no other overload is there; null where there is none.
+const Entry* find_kernel(const Binary& binary, const std::string& name) {
+    if (const Entry* plain = binary.find(name)) return plain;
+    const std::string mangled =
+        fmt::format("_Z{}{}", name.size(), name);  // Itanium C++ ABI, 5.1.2: a name at namespace scope
+    const Entry* found = nullptr;
+    for (const Entry& entry : binary.entries) {
+        if (!entry.name.starts_with(mangled)) continue;
+        if (found != nullptr) return nullptr;
+        found = &entry;
+    }
+    return found;
+}
+
 ExecResult run(const ExecWords& words, const std::string& source, const std::vector<ExecBuffer>& buffers,
                const std::map<std::string, std::string>& defines) {
     const PlannedLaunch planned = parse_exec_launch(words.launch, buffers, defines);
@@ -142,7 +156,7 @@ ExecResult run(const ExecWords& words, const std::string& source, const std::vec
     const BuildResult built = make_builder({.workers = 1})->build(request);
     if (built.outcome != Outcome::correct) return {"build_failed", {}, built.log, {}};
     const Binary& binary = built.binaries.front();
-    const Entry* entry = binary.find(planned.kernel);
+    const Entry* entry = find_kernel(binary, planned.kernel);
     if (entry == nullptr) {
         std::vector<std::string> known;
         for (const Entry& other : binary.entries) known.push_back(other.name);
@@ -159,7 +173,7 @@ ExecResult run(const ExecWords& words, const std::string& source, const std::vec
     }
     const DeviceBuffers on(*device, buffers);
     Launch launch{.module = module,
-                  .entry = planned.kernel,
+                  .entry = entry->name,
                   .grid = planned.grid,
                   .block = planned.block,
                   .cluster = planned.cluster};
@@ -222,7 +236,7 @@ int exec_command(CommandLine& line) {
     ExecWords words;
     if (!words.parse(line)) return 0;
     if (words.launch.empty()) throw UsageError("exec needs --launch 'kernel<<<grid, block>>>(arguments)'");
-    const std::string source = read_file(words.file, uint64_t{64} << 20);
+    const std::string source = without_byte_order_mark(read_file(words.file, uint64_t{64} << 20));
     std::vector<ExecBuffer> buffers;
     for (const std::string& text : words.buffers) {
         buffers.push_back(parse_buffer(text, words.device.seed));

@@ -42,13 +42,14 @@ struct RunWords {
         line.option("--task", "NAME", task, "The task: nano30b_rmsnorm, or path/to/file.toml#name for your own");
         line.option("--preset", "P", preset,
                     "Language model to ask (cuda-rlm presets); offline: none, seeds and tuner alone");
-        line.option("--num-candidates", "N", num_candidates, "Distinct candidates to judge in all");
-        line.option("--repair-attempts", "N", repair_attempts, "How often a model may mend a candidate");
-        line.option("--time-limit", "S", time_limit_s, "Seconds after which the search ends with what it has");
-        line.flag("--enable-retrieval", retrieval, "Give the model what the kernel index knows");
-        line.option("--program", "NAME", program, "Language-model program");
-        line.option("--policy", "F", policy, "Policy that steers the search");
-        line.option("--baselines", "a,b", baselines, "Competitors to compare with: plain, reference");
+        line.option("--num-candidates", "N", num_candidates, "Distinct candidates to judge in all (24)");
+        line.option("--repair-attempts", "N", repair_attempts, "How often a model may mend a candidate (2)");
+        line.option("--time-limit", "S", time_limit_s, "Seconds after which the search ends with what it has (none)");
+        line.flag("--enable-retrieval", retrieval,
+                  "Give the model what the kernel index knows (not part of this version yet)");
+        line.option("--program", "NAME", program, "Language-model program (not part of this version yet)");
+        line.option("--policy", "F", policy, "Policy that steers the search (not part of this version yet)");
+        line.option("--baselines", "a,b", baselines, "Competitors to compare with: plain, reference (plain)");
         line.option("--out-dir", "D", out_dir, "Run folder; default: artifacts/runs/TASK/TIME");
         line.option("--db", "FILE", db, "Main store; default: RECUDA_DB, else results.duckdb in the current folder");
         line.flag("--resume", resume, "Go on with the run in --out-dir");
@@ -134,7 +135,7 @@ std::string merge_into_main(const RunFolder& folder, const std::filesystem::path
     try {
         merge_run(folder.store(), main, wait);
         return "";
-    } catch (const StoreProblem& problem) {
+    } catch (const Error& problem) {
         return fmt::format("{}; what was found is in {}, cuda-rlm merge-results brings it over later", problem.what(),
                            shown(folder.path()));
     }

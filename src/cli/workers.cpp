@@ -1,9 +1,10 @@
-// Workers that the program starts of itself: compilers and GPUs live and die there.
+// Workers that the program starts of itself: compilers, GPUs and the reading of doubtful stores live and die there.
 #include "base/error.h"
 #include "build/builder.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "device/cuda/cuda.h"
+#include "store/probe.h"
 
 namespace recuda {
 
@@ -19,6 +20,13 @@ int worker_command(CommandLine& line) {
     line.flag("--survey", survey, "Print the GPUs as JSON instead");
     if (!line.parse()) return 0;
     return survey ? print_cuda_survey() : serve_cuda_worker(static_cast<int>(ordinal));
+}
+
+int store_probe_command(CommandLine& line) {
+    std::string file;
+    line.word("FILE", file, "A store to be read", true);
+    if (!line.parse()) return 0;
+    return serve_probe(file);
 }
 
 }  // namespace recuda

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace recuda {
 namespace {
@@ -15,6 +16,8 @@ constexpr double kRoundingNorm =
 constexpr double kElementFactor = 4;
 constexpr double kFlushed = 0x1p-126;
 constexpr int64_t kLeastForBias = 1024;
+constexpr int64_t kLeastForMean = 256;  // fewer roundings are not held to their root mean square
+constexpr double kGlobalFactor = 1.5, kGlobalFactorOfFew = 2, kRowFactor = 4.5;
 constexpr size_t kShownElements = 5;
 
 double roundoff(DType type) { return std::max(unit_roundoff(type), kFinestRoundoff); }
@@ -131,7 +134,8 @@ Finding special_finding(const Expected& expected, const std::vector<double>& see
 Finding global_finding(const Expected& expected, const std::vector<double>& seen, const Pass& pass,
                        const OwnError* own) {
     Finding finding{ratio(std::sqrt(pass.all.error_squares), expected.norm),
-                    std::max(1.5 * expected.floor, own ? 2 * own->global : 0), "global", ""};
+                    std::max((expected.few ? kGlobalFactorOfFew : kGlobalFactor) * expected.floor,
+                             own ? 2 * own->global : 0), "global", ""};
     if (!finding.right())
         finding.detail =
             fmt::format("{} as a whole is off by {} of its norm, {} allowed: {}", expected.name, shown(finding.error),
@@ -144,7 +148,7 @@ Finding row_finding(const Expected& expected, const std::vector<double>& seen, c
     size_t at = 0;
     for (size_t row = 0; row < pass.rows.size(); ++row) {
         Finding finding{ratio(std::sqrt(pass.rows[row].error_squares), expected.row_norm[row]),
-                        4.5 * std::max(expected.floor, expected.row_floor[row]), "", ""};
+                        kRowFactor * std::max(expected.floor, expected.row_floor[row]), "", ""};
         if (own) finding.bound = std::max({finding.bound, 6 * own->global, 2 * own->rows[row]});
         if (row == 0 || finding.nearness() > worst.nearness()) worst = finding, at = row;
     }
@@ -169,7 +173,7 @@ Finding element_finding(const Expected& expected, const std::vector<double>& see
 }
 
 Finding bias_finding(const Expected& expected, const Pass& pass, const OwnError* own) {
-    if (!expected.biased || pass.bias_count < kLeastForBias || expected.mean_magnitude == 0) return {};
+    if (!expected.typical || pass.bias_count < kLeastForBias || expected.mean_magnitude == 0) return {};
     const double count = static_cast<double>(pass.bias_count), mean = pass.bias_sum / count;
     const double variance = std::max(0.0, pass.all.error_squares / count - mean * mean);
     const double bound =
@@ -184,15 +188,16 @@ Finding bias_finding(const Expected& expected, const Pass& pass, const OwnError*
 
 }  // namespace
 
-Expected expect(std::string name, DType dtype, Shape shape, std::vector<double> values, bool biased) {
+Expected expect(std::string name, DType dtype, Shape shape, std::vector<double> values, bool typical) {
     Expected expected{.name = std::move(name),
                       .dtype = dtype,
                       .shape = std::move(shape),
                       .values = std::move(values),
-                      .biased = biased};
+                      .typical = typical};
     expected.width = expected.shape.empty() ? 1 : std::max<int64_t>(1, expected.shape.back());
     if (!is_floating(dtype)) return expected;
-    const double nominal = kRoundingNorm * roundoff(dtype);
+    expected.few = !typical || std::cmp_less(expected.values.size(), kLeastForMean);
+    const double nominal = (expected.few ? 1 : kRoundingNorm) * roundoff(dtype);
     Sums all;
     int64_t finite = 0;
     for (size_t first = 0; first < expected.values.size(); first += static_cast<size_t>(expected.width)) {

@@ -6,11 +6,16 @@
 // relative norm of correct rounding's own error, or that of these very values where it is larger:
 //
 //   special  NaN, +inf and -inf stand exactly where the reference, rounded to the output's type, has them
-//   global   |c - y| / |y|                      <= max(2 e_b, 1.5 floor), e_b the trusted implementation's
-//   row      the same for each row              <= max(6 e_b, 4.5 floor, 2 e_b of the row)
+//   global   |c - y| / |y|                      <= max(2 e_b, 1.5 floor, 2 u of few), e_b the trusted implementation's
+//   row      the same for each row              <= max(6 e_b, 4.5 floor, 4.5 u of few, 2 e_b of the row)
 //   element  |c - y| / (|y| + RMS of the row)   <= 4 u
 //   bias     |mean of sign(y) (c - y)|          <= max(6 s / sqrt(n), twice the trusted implementation's) (inputs
 //   `normal`, n >= 1024)
+//
+// `few`: the floor is a mean over many roundings that go their own ways. Where few values carry the norm (every kind of
+// input but `normal`: rows of one value, of few levels, with one element that outweighs the rest; and fewer than 256
+// elements) they may all go one way: a row of one value moves by a whole u when a right kernel rounds an intermediate
+// result, and by another with the result itself. There the largest errors count, u each, not their root mean square.
 //
 // To |c - y| belongs an absolute allowance of the smallest normal number of f32, so that results may be flushed.
 #pragma once
@@ -29,16 +34,17 @@ struct Expected {
     DType dtype = DType::bf16;  // as the candidate stores it
     Shape shape;
     std::vector<double> values;  // row-major
-    bool biased = false;         // the criterion `bias` applies
+    bool typical = false;        // of inputs `normal`: the criterion `bias` applies, and roundings differ
 
     // Made by `expect`: over finite values alone, rows of the last extent.
     int64_t width = 1;
+    bool few = false;
     double norm = 0, floor = 0, mean_magnitude = 0;
     std::vector<double> row_norm, row_floor;
 };
 
 /// `values` in double, as the reference gave them.
-Expected expect(std::string name, DType dtype, Shape shape, std::vector<double> values, bool biased);
+Expected expect(std::string name, DType dtype, Shape shape, std::vector<double> values, bool typical);
 
 /// What a trusted implementation's own output differs by.
 struct OwnError {

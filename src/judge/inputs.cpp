@@ -18,7 +18,8 @@ bool is_weight(const Task& task, const TensorSpec& tensor) {
 
 bool is_changed(const Task& task, const TensorSpec& tensor, Battery battery) {
     if (!tensor.battery || battery == Battery::normal) return false;
-    return !is_weight(task, tensor) || battery == Battery::ties || battery == Battery::special;
+    return !is_weight(task, tensor) || battery == Battery::ties || battery == Battery::negative ||
+           battery == Battery::special;
 }
 
 /// The dense rows laid out at their stride, with NaN between them (zeros in types without one).

@@ -105,7 +105,9 @@ Session::Session(Task task, std::unique_ptr<Device> device, Builder& builder, Ju
       reference_(task_, *device_, builder_, options_.target),
       cases_(task_, *device_, reference_, options_.seed),
       peaks_(measure_peaks(*device_, builder_, options_.target)),
-      benchmark_(task_, *device_, cases_, peaks_) {}
+      benchmark_(task_, *device_, cases_, peaks_) {
+    (void)workloads(Depth::whole);  // a task without any is refused before anything is built for it
+}
 
 Session::~Session() = default;
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "task/op.h"
 
@@ -203,6 +204,7 @@ std::string log_of(const WorkloadVerdict& workload, const Shown& shown_input) {
 
 Verified verify(Program& program, const std::vector<Workload>& workloads, const Task& task, Device& device,
                 Cases& cases, const VerifyOptions& options) {
+    if (workloads.empty()) throw Error("task {} has no workloads to verify", task.name);
     Verified verified;
     Verdict& verdict = verified.verdict;
     const auto one_workload = [&](size_t index) {

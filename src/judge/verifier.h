@@ -28,7 +28,8 @@ struct Verified {
     bool stopped = false;                                      // before it was done: the verdict means nothing
 };
 
-/// `program` was built for these workloads first, in their order. Throws Error where our own parts fail.
+/// `program` was built for these workloads first, in their order. Throws Error where our own parts fail and for no
+/// workloads at all.
 Verified verify(Program& program, const std::vector<Workload>& workloads, const Task& task, Device& device,
                 Cases& cases, const VerifyOptions& options);
 

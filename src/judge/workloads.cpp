@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "task/op.h"
 
 namespace recuda {
@@ -48,6 +49,7 @@ std::vector<Workload> verified_workloads(const Task& task, DeviceKind device, co
         else if (!all.empty())
             all = {*fewest};
     }
+    if (all.empty()) throw Error("task {} has no workloads to verify", task.name);
     std::vector<Workload> workloads;
     const int64_t whole_up_to = given.empty() ? kScreenedTokens : kAskedTokens;
     for (const Axes& axes : all)

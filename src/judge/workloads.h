@@ -25,7 +25,7 @@ inline constexpr int64_t kScreenedTokens = 8, kAskedTokens = 128;
 
 /// `given` means exactly these; else the task's own (on the virtual GPU its small ones, where it has them) and one with
 /// an awkward number of tokens that no task lists. A screening takes those with few tokens, or the one with fewest
-/// where all have many.
+/// where all have many. Throws Error for a task without any: nothing verified is nothing right.
 std::vector<Workload> verified_workloads(const Task& task, DeviceKind device, const std::vector<Axes>& given,
                                          Depth depth);
 

@@ -275,7 +275,7 @@ const ScratchDirective* KernelFile::scratch(std::string_view name) const {
 }
 
 KernelFile parse_kernel_file(std::string text, const std::string& name, Language language) {
-    KernelFile file{.name = name, .text = std::move(text), .language = language};
+    KernelFile file{.name = name, .text = without_byte_order_mark(std::move(text)), .language = language};
     if (file.text.find('\0') != std::string::npos) throw Error("{} is not a text file: it holds zero bytes", name);
     if (trimmed(file.text).empty()) throw Error("{} is empty", name);
     for (const DirectiveLine& line : directive_lines(file.text, language)) read_directive(file, line);

@@ -54,9 +54,7 @@ std::vector<DirectiveLine> directive_lines(std::string_view source, Language lan
     uint32_t number = 0;
     for (const std::string_view line : split_lines(source)) {
         ++number;
-        constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-        const bool marked = number == 1 && line.starts_with(kByteOrderMark);
-        const std::string_view content = trimmed(line.substr(marked ? kByteOrderMark.size() : 0));
+        const std::string_view content = trimmed(line);
         if (!content.starts_with(mark)) continue;
         const std::string_view body = trimmed(content.substr(mark.size()));
         if (number == 1 && language == Language::triton && content.starts_with("#!/")) continue;

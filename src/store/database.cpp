@@ -113,7 +113,9 @@ std::vector<Row> rows_of(duckdb_result& result) {
 }  // namespace
 
 StoreProblem::StoreProblem(const fs::path& path, const std::string& why, const std::string& advice)
-    : Error("cannot use the store {}: {}{}{}", shown(path), why, advice.empty() ? "" : "; ", advice), why_(why) {}
+    : Error("cannot use the store {}: {}{}{}", shown(path), why, advice.empty() ? "" : "; ", advice),
+      why_(why),
+      advice_(advice) {}
 
 std::string text(const Value& value) {
     const auto* found = std::get_if<std::string>(&value);

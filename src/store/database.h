@@ -32,9 +32,10 @@ class StoreProblem : public Error {
  public:
     StoreProblem(const std::filesystem::path& path, const std::string& why, const std::string& advice);
     const std::string& why() const { return why_; }
+    const std::string& advice() const { return advice_; }
 
  private:
-    std::string why_;
+    std::string why_, advice_;
 };
 
 /// The file is in use elsewhere and did not become free in time.

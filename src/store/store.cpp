@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "evaluation/evaluation.h"
+#include "store/probe.h"
 
 namespace recuda {
 namespace {
@@ -93,12 +94,26 @@ Database open_store(const fs::path& path, Access access, const LockWait& wait, T
     const bool missing = !fs::exists(fs::symlink_status(path, ignored));
     if (access == Access::write && missing) create_store(path);
     if (access == Access::read || (trust == Trust::none && !missing)) {
+        probe(path, wait);
         Database database(path, Access::read, wait);
         check_meta(database, path);
-        if (access == Access::write) read_through(database);
         if (access == Access::read) return database;
     }
     return Database(path, access, wait);
+}
+
+/// Throws StoreProblem when the folder of the store, or the nearest one above it that exists, takes no new file.
+void check_folder(const fs::path& path) {
+    std::error_code ignored;
+    fs::path folder = fs::weakly_canonical(fs::absolute(path), ignored).parent_path();
+    while (!fs::exists(fs::symlink_status(folder, ignored)) && folder.has_relative_path()) folder = folder.parent_path();
+    std::string name = folder / ".cuda-rlm-XXXXXX";
+    const int file = ::mkostemp(name.data(), O_CLOEXEC);
+    if (file < 0)
+        throw StoreProblem(path, fmt::format("nothing can be written to {}: {}", shown(folder), std::strerror(errno)),
+                           "name another store with --db, or make that folder writable");
+    ::close(file);
+    ::unlink(name.c_str());
 }
 
 Value value(const std::optional<double>& number) { return number ? Value(*number) : Value(); }
@@ -122,7 +137,16 @@ StoredEvaluation stored(const std::string& run, const Evaluation& evaluation, st
 }
 
 Store::Store(const fs::path& path, Access access, const LockWait& wait, Trust trust)
-    : database_(open_store(path, access, wait, trust)) {}
+    : written_(access == Access::write ? std::make_unique<Written>(path) : nullptr),
+      database_(open_store(path, access, wait, trust)) {}
+
+Store::Written::~Written() { remember(path); }
+
+void read_store(const fs::path& path) {
+    Database database(path, Access::read, {.seconds = 0});
+    check_meta(database, path);
+    read_through(database);
+}
 
 std::set<RowKey> Store::keys() {
     std::set<RowKey> keys;
@@ -185,13 +209,16 @@ Store::Added Store::add(std::span<const StoredRun> runs, std::span<const StoredE
 
 void check_store(const fs::path& path) {
     std::error_code ignored;
-    if (!fs::exists(fs::symlink_status(path, ignored))) return;
-    try {
-        Store store(path, Access::read, {.seconds = 0});
-        read_through(store.database());
-    } catch (const StoreLocked&) {
-        // Whoever holds it is about to finish, or is waited for when this run has something to add.
+    if (fs::exists(fs::symlink_status(path, ignored))) {
+        try {
+            Store(path, Access::read, {.seconds = 0});
+        } catch (const StoreLocked&) {
+            // Whoever holds it is about to finish, or is waited for when this run has something to add.
+        }
+        if (::access(path.c_str(), W_OK) != 0)
+            throw StoreProblem(path, fmt::format("it cannot be written: {}", std::strerror(errno)), kAdvice);
     }
+    check_folder(path);
 }
 
 fs::path main_store(const std::string& chosen) {

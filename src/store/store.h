@@ -10,6 +10,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -43,13 +44,14 @@ StoredEvaluation stored(const std::string& run, const Evaluation& evaluation, st
 /// (run, id)
 using RowKey = std::pair<std::string, std::string>;
 
-/// Whether a store is read through before it is written to; `known`: it was, and is ours alone since.
+/// Whether a store is looked at before it is written to; `known`: it was, and is ours alone since.
 enum class Trust { none, known };
 
 class Store {
  public:
     /// Opens an existing store to read it, not a byte of it changes; or to add to it, created whole when it is missing.
     /// Throws StoreProblem for what is no store of ours, damaged, of a newer version or in use; it is then untouched.
+    /// What this process has not written itself is read by a child process first (store/probe.h).
     Store(const std::filesystem::path& path, Access access, const LockWait& wait = {}, Trust trust = Trust::none);
 
     std::set<RowKey> keys();
@@ -65,11 +67,20 @@ class Store {
     Database& database() { return database_; }
 
  private:
+    /// Remembers what was written, when the file is closed.
+    struct Written {
+        std::filesystem::path path;
+        ~Written();
+    };
+    std::unique_ptr<Written> written_;  // before the database, so that it ends after it
     Database database_;
 };
 
-/// Throws StoreProblem when the file exists and is no usable store; reads every byte of it. A store that is in use is
-/// taken for a good one once its first bytes are right.
+/// Reads every row of a store in this process, which the file may crash: for the child that probes. Throws StoreProblem.
+void read_store(const std::filesystem::path& path);
+
+/// Throws StoreProblem when the file exists and is no usable store, every row of which is read, and when the file or its
+/// folder cannot be written. A store that is in use is taken for a good one.
 void check_store(const std::filesystem::path& path);
 
 /// `--db`, else RECUDA_DB, else results.duckdb in the current folder.

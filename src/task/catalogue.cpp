@@ -167,6 +167,8 @@ Task Catalogue::task(std::string_view name) {
         if (names.empty()) throw UsageError("{} has no tasks", shown(file));
         throw UsageError("{} has no task {}; it has {}", shown(file), wanted, joined(names, ", "));
     }
+    if (name.ends_with(".toml"))
+        throw UsageError("{0} is a file of tasks; name one of them as {0}#NAME", shown(fs::path(name)));
     if (name.starts_with(kLong)) name.remove_prefix(kLong.size());
     std::vector<std::string> names;
     for (const Task& task : tasks()) {

@@ -1,5 +1,6 @@
 #include "tensor/fill.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -152,16 +153,44 @@ Tensor filled(const Fill& fill, DType dtype, const Shape& shape, uint64_t seed, 
 }
 
 std::string_view name(Battery battery) {
-    constexpr std::array<std::string_view, 8> kNames{"normal", "large",   "zeros", "constant",
-                                                     "ties",   "outlier", "tiny",  "special"};
+    constexpr std::array<std::string_view, 10> kNames{"normal",  "large", "zeros",    "constant", "ties",
+                                                      "outlier", "tiny",  "negative", "edges",    "special"};
     return kNames[static_cast<size_t>(battery)];
 }
 
 const std::vector<Battery>& all_batteries() {
-    static const std::vector<Battery> all{Battery::normal, Battery::large,   Battery::zeros, Battery::constant,
-                                          Battery::ties,   Battery::outlier, Battery::tiny,  Battery::special};
+    static const std::vector<Battery> all{Battery::normal, Battery::large,    Battery::zeros, Battery::constant,
+                                          Battery::ties,   Battery::outlier,  Battery::tiny,  Battery::negative,
+                                          Battery::edges,  Battery::special};
     return all;
 }
+
+namespace {
+
+/// The row's largest value at its last element or its first, the second largest at the other end, and both made to
+/// outweigh the rest: the larger has twice the norm of what lies between. A sum of squares without it is less than half
+/// of what it should be, however long the row, and a maximum without it is another one.
+void move_extremes_to_the_ends(Tensor& tensor, int64_t first, int64_t width, bool largest_last) {
+    if (width < 2) return;
+    const auto swap_in = [&](int64_t place, int64_t begin, int64_t end) {
+        int64_t at = begin;
+        for (int64_t i = begin; i < end; ++i)
+            if (tensor.at(i) > tensor.at(at)) at = i;
+        const double moved = tensor.at(place);
+        tensor.set(place, tensor.at(at));
+        tensor.set(at, moved);
+    };
+    const int64_t last = first + width - 1, large = largest_last ? last : first, second = largest_last ? first : last;
+    swap_in(large, first, last + 1);
+    swap_in(second, first + !largest_last, last + !largest_last);
+    double squares = 0;
+    for (int64_t i = first + 1; i < last; ++i) squares += tensor.at(i) * tensor.at(i);
+    const double norm = std::max(std::sqrt(squares), std::fabs(tensor.at(large)));
+    tensor.set(second, norm);
+    tensor.set(large, 2 * norm);
+}
+
+}  // namespace
 
 void apply(Battery battery, Tensor& tensor, uint64_t seed, std::string_view stream) {
     if (!is_floating(tensor.dtype) || tensor.size() == 0) return;
@@ -194,6 +223,14 @@ void apply(Battery battery, Tensor& tensor, uint64_t seed, std::string_view stre
             return;
         case Battery::tiny:
             for (int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, tensor.at(i) * 0x1p-10);
+            return;
+        case Battery::negative:
+            for (int64_t i = 0; i < tensor.size(); ++i)
+                tensor.set(i, -(std::fabs(tensor.at(i)) + 0.5) * (i / width % 2 == 0 ? 1 : 0x1p17));
+            return;
+        case Battery::edges:
+            for (int64_t row = 0; row < rows; ++row)
+                move_extremes_to_the_ends(tensor, row * width, width, row % 2 == 0);
             return;
         case Battery::special: {
             const std::array<double, 3> values{std::nan(""), HUGE_VAL, -HUGE_VAL};

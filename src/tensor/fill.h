@@ -36,6 +36,8 @@ enum class Battery {
     ties,      // quantised to a few levels
     outlier,   // one element of each row 1e4
     tiny,      // the op's own fill times 2^-10: an epsilon beside a mean square shows
+    negative,  // the op's own fill below -0.5, odd rows below -2^16: a maximum that starts at 0 or at some -1e4 shows
+    edges,     // each row's largest value at its end, the second largest at the other: skipped ends show
     special,   // NaN, +inf and -inf, each in a row of its own, other rows as usual
 };
 
