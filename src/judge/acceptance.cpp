@@ -16,6 +16,7 @@ constexpr double kRoundingNorm =
 constexpr double kElementFactor = 4;
 constexpr double kFlushed = 0x1p-126;
 constexpr int64_t kLeastForBias = 1024;
+constexpr size_t kLeastRowsForBias = 8;
 constexpr int64_t kLeastForMean = 256;  // fewer roundings are not held to their root mean square
 constexpr double kGlobalFactor = 1.5, kGlobalFactorOfFew = 2, kRowFactor = 4.5;
 constexpr size_t kShownElements = 5;
@@ -62,6 +63,7 @@ struct Pass {
     int64_t specials = 0;  // elements whose special value is not the reference's
     double bias_sum = 0;
     int64_t bias_count = 0;
+    std::vector<std::pair<double, int64_t>> row_bias;  // each row's part of them
 };
 
 bool is_finite_in(DType type, double value) { return std::fabs(value) <= largest_finite(type); }
@@ -71,6 +73,8 @@ Pass pass_over(const Expected& expected, const std::vector<double>& seen) {
     const double slack = allowance(expected.dtype), root_width = std::sqrt(static_cast<double>(expected.width));
     for (size_t row = 0; row < expected.row_norm.size(); ++row) {
         Sums sums;
+        const double bias_before = pass.bias_sum;
+        const int64_t count_before = pass.bias_count;
         const double rms = expected.row_norm[row] / root_width;
         for (int64_t i = static_cast<int64_t>(row) * expected.width, end = i + expected.width; i < end; ++i) {
             const double wanted = expected.values[static_cast<size_t>(i)], got = seen[static_cast<size_t>(i)];
@@ -91,6 +95,7 @@ Pass pass_over(const Expected& expected, const std::vector<double>& seen) {
         }
         pass.all.add(sums);
         pass.rows.push_back(sums);
+        pass.row_bias.emplace_back(pass.bias_sum - bias_before, pass.bias_count - count_before);
     }
     return pass;
 }
@@ -133,9 +138,10 @@ Finding special_finding(const Expected& expected, const std::vector<double>& see
 
 Finding global_finding(const Expected& expected, const std::vector<double>& seen, const Pass& pass,
                        const OwnError* own) {
-    Finding finding{ratio(std::sqrt(pass.all.error_squares), expected.norm),
-                    std::max((expected.few ? kGlobalFactorOfFew : kGlobalFactor) * expected.floor,
-                             own ? 2 * own->global : 0), "global", ""};
+    Finding finding{
+        ratio(std::sqrt(pass.all.error_squares), expected.norm),
+        std::max((expected.few ? kGlobalFactorOfFew : kGlobalFactor) * expected.floor, own ? 2 * own->global : 0),
+        "global", ""};
     if (!finding.right())
         finding.detail =
             fmt::format("{} as a whole is off by {} of its norm, {} allowed: {}", expected.name, shown(finding.error),
@@ -173,11 +179,17 @@ Finding element_finding(const Expected& expected, const std::vector<double>& see
 }
 
 Finding bias_finding(const Expected& expected, const Pass& pass, const OwnError* own) {
-    if (!expected.typical || pass.bias_count < kLeastForBias || expected.mean_magnitude == 0) return {};
+    if (!expected.typical || pass.bias_count < kLeastForBias || pass.rows.size() < kLeastRowsForBias ||
+        expected.mean_magnitude == 0)
+        return {};
     const double count = static_cast<double>(pass.bias_count), mean = pass.bias_sum / count;
     const double variance = std::max(0.0, pass.all.error_squares / count - mean * mean);
-    const double bound =
-        std::max({6 * std::sqrt(variance / count), own ? 2 * own->bias : 0, kFinestRoundoff * expected.mean_magnitude});
+    // Roundings within a row may go one way together (its values share a factor), those of different rows do not.
+    double row_squares = 0;
+    for (const auto& [sum, elements] : pass.row_bias)
+        row_squares += std::pow(sum - mean * static_cast<double>(elements), 2);
+    const double bound = std::max({6 * std::sqrt(variance / count), 6 * std::sqrt(row_squares) / count,
+                                   own ? 2 * own->bias : 0, kFinestRoundoff * expected.mean_magnitude});
     Finding finding{std::fabs(mean) / expected.mean_magnitude, bound / expected.mean_magnitude, "bias", ""};
     if (!finding.right())
         finding.detail =

@@ -9,8 +9,8 @@
 //   global   |c - y| / |y|                      <= max(2 e_b, 1.5 floor, 2 u of few), e_b the trusted implementation's
 //   row      the same for each row              <= max(6 e_b, 4.5 floor, 4.5 u of few, 2 e_b of the row)
 //   element  |c - y| / (|y| + RMS of the row)   <= 4 u
-//   bias     |mean of sign(y) (c - y)|          <= max(6 s / sqrt(n), twice the trusted implementation's) (inputs
-//   `normal`, n >= 1024)
+//   bias     |mean of sign(y) (c - y)|          <= max(6 s / sqrt(n), the same of the rows' sums, twice the trusted
+//   implementation's) (inputs `normal`, n >= 1024, 8 rows)
 //
 // `few`: the floor is a mean over many roundings that go their own ways. Where few values carry the norm (every kind of
 // input but `normal`: rows of one value, of few levels, with one element that outweighs the rest; and fewer than 256

@@ -154,6 +154,21 @@ TEST(Acceptance, TrustedErrorWidensTheBound) {
     EXPECT_TRUE(compare(expected, seen, &own).right());
 }
 
+TEST(Acceptance, FewRoundingsMayAllGoOneWay) {
+    // One value: rounded down by almost a unit twice, where the reference lies just below the middle of two.
+    for (const double off : {0.0, 0.9, 1.9, 4.6, 8.0}) {
+        const Expected few = expect("y", DType::bf16, {2, kWidth}, std::vector<double>(2 * kWidth, 1.25), false);
+        const std::vector<double> seen(2 * kWidth, 1.25 * (1 + off * 0x1p-8));
+        EXPECT_EQ(compare(few, seen, nullptr).right(), off < 2) << off;
+        std::vector<double> last(2 * kWidth, 1.25);
+        std::fill(last.begin() + kWidth, last.end(), 1.25 * 1.03);
+        EXPECT_FALSE(compare(few, last, nullptr).right()) << "a row three percent off";
+    }
+    std::vector<double> values = normal_values(10), seen = values;
+    for (double& value : seen) value *= 1 + 0x1p-8;
+    EXPECT_FALSE(compare(expected_of(values), seen, nullptr).right()) << "many go one way by a fault alone";
+}
+
 TEST(Acceptance, ExactMeansBits) {
     const Expected indices = expect("index", DType::i32, {3}, {5, 0, 7}, false);
     Tensor seen(DType::i32, {3});

@@ -1,9 +1,9 @@
 // The contents of a workload's input buffers: the op's fills under one seed, changed by one kind of the battery.
 //
 // A tensor is data when its shape has an axis that varies over the task's workloads, else it is a weight. Data takes
-// every kind of the battery; weights take `ties`, `negative` (the scores of a router are negative only where its bias is)
-// and `special` alone and keep their own fill otherwise: a row that is zero, constant or large shows most beside ordinary
-// weights. Tables that the op marks `battery = false` never change.
+// every kind of the battery; weights take `ties`, `negative` (the scores of a router are negative only where its bias
+// is) and `special` alone and keep their own fill otherwise: a row that is zero, constant or large shows most beside
+// ordinary weights. Tables that the op marks `battery = false` never change.
 #pragma once
 
 #include <cstdint>

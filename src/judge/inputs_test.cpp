@@ -35,7 +35,7 @@ TEST(Inputs, DependOnSeedWorkloadAndKind) {
     EXPECT_NE(x(3, Battery::normal, 1), x(3, Battery::outlier, 1));
 }
 
-TEST(Inputs, WeightsKeepTheirFillButForTiesAndSpecial) {
+TEST(Inputs, WeightsKeepTheirFillButForTiesNegativeAndSpecial) {
     const Task rmsnorm = task("nano30b_rmsnorm");
     for (const Battery battery : all_batteries()) {
         const InputContents contents = make_inputs(rmsnorm, at_tokens(rmsnorm, 3), battery, 1);
@@ -43,7 +43,8 @@ TEST(Inputs, WeightsKeepTheirFillButForTiesAndSpecial) {
         int nans = 0;
         for (const double value : values_of(contents.at("w"))) std::isfinite(value) ? mean += value / 2688 : nans += 1;
         EXPECT_EQ(nans, battery == Battery::special ? 1 : 0) << name(battery);
-        EXPECT_NEAR(mean, battery == Battery::ties ? 0.25 : 1, 0.05) << name(battery);
+        const double wanted = battery == Battery::ties ? 0.25 : battery == Battery::negative ? -1.5 : 1;
+        EXPECT_NEAR(mean, wanted, 0.05) << name(battery);
     }
     int specials = 0;
     for (const double value : values_of(make_inputs(rmsnorm, at_tokens(rmsnorm, 1), Battery::special, 1).at("x")))

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "build/builder.h"
@@ -43,6 +44,18 @@ bench = { T = [1] }
 op = "sigmoid_topk_router"
 axes = { E = 32, K = 4 }
 scalars = { scale = 2.5 }
+verify = { T = [1, 3, 8] }
+bench = { T = [1] }
+[l2norm]
+op = "l2norm"
+axes = { K = 2, H = 2688 }
+scalars = { eps = 1e-6 }
+verify = { T = [1, 3] }
+bench = { T = [1] }
+[wide]
+op = "rmsnorm"
+axes = { H = 2688 }
+scalars = { eps = 1e-5 }
 verify = { T = [1, 3, 8] }
 bench = { T = [1] }
 [relu2]
@@ -223,6 +236,58 @@ TEST_F(JudgeEndToEnd, OtherOrderOfSumsIsRight) {
     EXPECT_EQ(evaluation.outcome, Outcome::correct) << evaluation.verdict.log;
 }
 
+// One of 2688 elements changes the norm by 0.02 percent where all are alike.
+TEST_F(JudgeEndToEnd, NormsThatSkipAnEndAreWrong) {
+    const std::string l2 = R"(//! launch l2<<<K*T, 32>>>(x, y, eps)
+#include <cuda_bf16.h>
+extern "C" __global__ void l2(const __nv_bfloat16* x, __nv_bfloat16* y, float eps) {
+    x += blockIdx.x * H, y += blockIdx.x * H;
+    float sum = 0;
+    for (int i = threadIdx.x; i < H; i += 32) sum += __bfloat162float(x[i]) * __bfloat162float(x[i]);
+    for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, d);
+    for (int i = threadIdx.x; i < H; i += 32) y[i] = __float2bfloat16(__bfloat162float(x[i]) * rsqrtf(sum + eps));
+}
+)";
+    const std::pair<const char*, std::string> kernels[] = {{"wide", kRmsnorm}, {"l2norm", l2}};
+    for (const auto& [name, right] : kernels) {
+        SCOPED_TRACE(name);
+        const Evaluation evaluation = checked(name, right);
+        EXPECT_EQ(evaluation.outcome, Outcome::correct) << evaluation.verdict.log;
+        const size_t sum = right.find("sum += ", right.find("i < H;"));
+        for (const char* only : {"if (i != H - 1) ", "if (i != 0) "}) {
+            const std::string skipping = std::string(right).insert(sum, only);
+            EXPECT_EQ(checked(name, skipping).outcome, Outcome::wrong) << only;
+            // Too few elements for the mean to show it: the ends do.
+            JudgeOptions one_row;
+            one_row.axes = {{{"T", 1}, {"H", 1000}}};
+            if (name == std::string("l2norm")) one_row.axes[0]["K"] = 1;
+            expect_wrong(checked(name, skipping, one_row), "edges", "y");
+        }
+    }
+}
+
+// Rounding before the multiplication by w, as some models do, moves a whole row of one value at once.
+TEST_F(JudgeEndToEnd, AnotherRoundingIsRightWhateverTheSeed) {
+    const Candidate one = candidate(edited(kRmsnorm, "__bfloat162float(row[i]) * r *",
+                                           "__bfloat162float(__float2bfloat16(__bfloat162float(row[i]) * r)) *"));
+    for (uint64_t seed = 1; seed <= 12; ++seed) {
+        JudgeOptions options = at_tokens(1);
+        options.seed = seed;
+        const Evaluation evaluation =
+            check(task("rmsnorm"), make_vgpu(), *builder_, std::span(&one, 1), options).at(0).evaluation;
+        EXPECT_EQ(evaluation.outcome, Outcome::correct) << seed << ": " << evaluation.verdict.log;
+    }
+}
+
+TEST_F(JudgeEndToEnd, NothingToVerifyIsNothingRight) {
+    Task empty = task("rmsnorm");
+    empty.verify.clear();
+    empty.small.clear();
+    const Candidate one = candidate(kRmsnorm);
+    EXPECT_THROW(check(empty, make_vgpu(), *builder_, std::span(&one, 1), {}), Error);
+    EXPECT_THROW(make_judge(empty, make_vgpu(), *builder_, {}), Error);
+}
+
 TEST_F(JudgeEndToEnd, ScaleThatOnlyTheMeanShowsIsWrong) {
     const std::string right = R"(//! launch relu2<<<T, 256>>>(x, y)
 #include <cuda_bf16.h>
@@ -290,6 +355,17 @@ extern "C" __global__ void k(const float* logits, int* index) {
     const Evaluation evaluation = checked("argmax", right);
     EXPECT_EQ(evaluation.outcome, Outcome::correct) << evaluation.verdict.log;
     expect_wrong(checked("argmax", edited(right, "] > logits", "] >= logits")), "zeros", "index");
+    expect_wrong(checked("argmax", edited(right, "i < V;", "i < V - 1;")), "edges", "index");
+    expect_wrong(checked("argmax", edited(right, "i < V;", "i < V - 128;")), "edges", "index");
+    const std::string running = edited(
+        right, R"(    for (int i = 1; i < V; ++i) if (logits[blockIdx.x * V + i] > logits[blockIdx.x * V + at]) at = i;
+)",
+        R"(    float best = __int_as_float(0xff800000);
+    for (int i = 0; i < V; ++i) if (logits[blockIdx.x * V + i] > best) best = logits[blockIdx.x * V + i], at = i;
+)");
+    EXPECT_EQ(checked("argmax", running).outcome, Outcome::correct);
+    expect_wrong(checked("argmax", edited(running, "__int_as_float(0xff800000)", "0")), "negative", "index");
+    expect_wrong(checked("argmax", edited(running, "__int_as_float(0xff800000)", "-65504")), "negative", "index");
     const Evaluation atomic =
         checked("argmax", edited(right, "index[blockIdx.x] = at;",
                                  "index[blockIdx.x] = at; __shared__ float s; s = 0; atomicAdd(&s, 1.f);"));
@@ -322,6 +398,10 @@ extern "C" __global__ void k(const float* logits, const float* bias, int* index,
     expect_wrong(checked("router", edited(right, "+ bias[e]", "")), "normal", "index");
     expect_wrong(checked("router", edited(right, "|| s > score", "|| s >= score")), "ties", "tie");
     expect_wrong(checked("router", edited(right, "/ sum * scale", "/ sum")), "normal", "weight");
+    EXPECT_EQ(checked("router", edited(right, "e < E;", "e < E - 1;")).outcome, Outcome::wrong);
+    const std::string from_zero =
+        edited(edited(right, "int best = -1;", "int best = 0;"), "(best < 0 || s > score)", "s > score");
+    expect_wrong(checked("router", from_zero), "negative", "index");
 }
 
 TEST_F(JudgeEndToEnd, WhatCannotBeBuiltOrLaunched) {

@@ -36,7 +36,7 @@ Identity identity_of(const fs::path& path) {
     Identity identity{};
     size_t at = 0;
     for (const std::string& file : {path.native(), path.native() + ".wal"}) {
-        struct stat facts{};
+        struct stat facts {};
         if (::stat(file.c_str(), &facts) != 0) facts = {};
         for (const int64_t fact :
              {static_cast<int64_t>(facts.st_dev), static_cast<int64_t>(facts.st_ino),
@@ -132,6 +132,7 @@ int serve_probe(const fs::path& path) {
     ::setrlimit(RLIMIT_CORE, &no_core);
     const auto say = [](const StoreProblem& problem, int status) {
         fmt::print("{}\n", dump(Json{{"why", problem.why()}, {"advice", problem.advice()}}));
+        std::fflush(stdout);
         return status;
     };
     try {

@@ -1,5 +1,5 @@
-// Whether a file may be opened as a store by this process. DuckDB can crash on a damaged file, so a process of ours that
-// does nothing else reads it first.
+// Whether a file may be opened as a store by this process. DuckDB can crash on a damaged file, so a process of ours
+// that does nothing else reads it first.
 #pragma once
 
 #include <filesystem>

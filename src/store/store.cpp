@@ -106,7 +106,8 @@ Database open_store(const fs::path& path, Access access, const LockWait& wait, T
 void check_folder(const fs::path& path) {
     std::error_code ignored;
     fs::path folder = fs::weakly_canonical(fs::absolute(path), ignored).parent_path();
-    while (!fs::exists(fs::symlink_status(folder, ignored)) && folder.has_relative_path()) folder = folder.parent_path();
+    while (!fs::exists(fs::symlink_status(folder, ignored)) && folder.has_relative_path())
+        folder = folder.parent_path();
     std::string name = folder / ".cuda-rlm-XXXXXX";
     const int file = ::mkostemp(name.data(), O_CLOEXEC);
     if (file < 0)
@@ -137,8 +138,9 @@ StoredEvaluation stored(const std::string& run, const Evaluation& evaluation, st
 }
 
 Store::Store(const fs::path& path, Access access, const LockWait& wait, Trust trust)
-    : written_(access == Access::write ? std::make_unique<Written>(path) : nullptr),
-      database_(open_store(path, access, wait, trust)) {}
+    : database_(open_store(path, access, wait, trust)) {
+    if (access == Access::write) written_ = std::make_unique<Written>(path);
+}
 
 Store::Written::~Written() { remember(path); }
 

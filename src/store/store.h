@@ -76,11 +76,12 @@ class Store {
     Database database_;
 };
 
-/// Reads every row of a store in this process, which the file may crash: for the child that probes. Throws StoreProblem.
+/// Reads every row of a store in this process, which the file may crash: for the child that probes. Throws
+/// StoreProblem.
 void read_store(const std::filesystem::path& path);
 
-/// Throws StoreProblem when the file exists and is no usable store, every row of which is read, and when the file or its
-/// folder cannot be written. A store that is in use is taken for a good one.
+/// Throws StoreProblem when the file exists and is no usable store, every row of which is read, and when the file or
+/// its folder cannot be written. A store that is in use is taken for a good one.
 void check_store(const std::filesystem::path& path);
 
 /// `--db`, else RECUDA_DB, else results.duckdb in the current folder.

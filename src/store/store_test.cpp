@@ -11,7 +11,9 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/process.h"
 #include "store/merge.h"
+#include "store/probe.h"
 #include "store/results.h"
 
 namespace recuda {
@@ -132,6 +134,61 @@ TEST_F(StoreTest, what_is_no_store_is_refused_and_untouched) {
     }
 }
 
+/// Another probe, for as long as this lives.
+class Probing {
+ public:
+    explicit Probing(const std::string& script) : before_(probe_command()) {
+        probe_command() = {"sh", "-c", script, "probe"};
+    }
+    ~Probing() { probe_command() = before_; }
+
+ private:
+    std::vector<std::string> before_;
+};
+
+TEST_F(StoreTest, a_file_that_fells_its_reader_is_damaged) {
+    fill("good.duckdb", "a", {row("a", 1, digest('1'))});
+    const std::string bytes = read_file(path("good.duckdb"));
+    for (const char* script : {"kill -SEGV $$", "kill -ABRT $$", "exit 1", "exit 3", "echo what; exit 3"}) {
+        write_atomically(path("bad.duckdb"), bytes);
+        const Probing probing(script);
+        EXPECT_EQ(why([&] { check_store(path("bad.duckdb")); }), "it is damaged") << script;
+        EXPECT_EQ(why([&] { results(path("bad.duckdb"), {}); }), "it is damaged") << script;
+        EXPECT_EQ(why([&] { show(path("bad.duckdb"), digest('1')); }), "it is damaged") << script;
+        EXPECT_EQ(why([&] { Store(path("bad.duckdb"), Access::write); }), "it is damaged") << script;
+        EXPECT_EQ(why([&] { merge({path("good.duckdb")}, path("bad.duckdb")); }), "it is damaged") << script;
+        const MergeReport report = merge({path("bad.duckdb"), path("good.duckdb")}, path("main.duckdb"));
+        ASSERT_EQ(report.skipped.size(), 1u) << script;
+        EXPECT_EQ(report.skipped[0].why, "it is damaged");
+        EXPECT_EQ(report.merged.size(), 1u);
+        EXPECT_EQ(read_file(path("bad.duckdb")), bytes);
+    }
+}
+
+TEST_F(StoreTest, a_file_is_probed_once_until_it_changes) {
+    fill("s.duckdb", "a", {row("a", 1, digest('1'))});
+    const std::string count = "echo x >> '" + path("count").native() + "'";
+    const auto probes = [&] { return fs::exists(path("count")) ? read_file(path("count")).size() / 2 : 0; };
+    const Probing probing(count);
+    results(path("s.duckdb"), {});
+    EXPECT_EQ(probes(), 0u);  // this process made it
+    for (size_t wanted = 1; wanted <= 2; ++wanted) {
+        write_atomically(path("s.duckdb"), std::string(read_file(path("s.duckdb"))));
+        check_store(path("s.duckdb"));
+        fill("s.duckdb", "a", {row("a", static_cast<int>(wanted) + 1, digest('2'))});
+        results(path("s.duckdb"), {});
+        EXPECT_EQ(probes(), wanted);
+    }
+}
+
+TEST_F(StoreTest, where_no_store_can_be_made_is_known_at_once) {
+    write_atomically(path("file"), "x");
+    for (const fs::path& store : {path("file/new.duckdb"), path("file/below/new.duckdb"), fs::path("/proc/new.duckdb")})
+        EXPECT_NE(why([&] { check_store(store); }).find("nothing can be written to "), std::string::npos) << store;
+    check_store(path("to/be/made/new.duckdb"));
+    EXPECT_FALSE(fs::exists(path("to")));
+}
+
 TEST_F(StoreTest, missing_store_is_empty_and_stays_missing) {
     EXPECT_TRUE(results(path("none.duckdb"), {}).empty());
     EXPECT_THROW(show(path("none.duckdb"), digest('1')), Error);
@@ -207,21 +264,14 @@ TEST_F(StoreTest, threads_and_processes_that_merge_at_once_lose_nothing) {
         merge({path(std::string(1, static_cast<char>('a' + i)) + ".duckdb")}, path("main.duckdb"),
               {.target_wait = {.seconds = 60}});
     };
-    const pid_t child = ::fork();
-    if (child == 0) {
-        try {
-            merge_one(0);
-            ::_exit(0);
-        } catch (...) {
-            ::_exit(1);
-        }
-    }
     std::vector<std::thread> threads;
+    threads.emplace_back([&] {
+        const ProcessResult other =
+            run_process({this_program(), "merge", path("a.duckdb").native(), path("main.duckdb").native()});
+        EXPECT_EQ(other.status, 0) << other.err;
+    });
     for (int i = 1; i < kSources; ++i) threads.emplace_back(merge_one, i);
     for (std::thread& thread : threads) thread.join();
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
     EXPECT_EQ(Store(path("main.duckdb"), Access::read).keys().size(), 2u * kSources);
 }
 
@@ -287,6 +337,19 @@ TEST_F(StoreTest, a_file_that_may_not_grow_gives_one_line_and_keeps_what_was_the
     const std::set<RowKey> keys = Store(path("s.duckdb"), Access::read).keys();
     EXPECT_TRUE(keys.contains({"a", "a-1"}));
 }
+
+/// This program is the child that probes stores, and the other process that merges, too.
+const bool kServed = [] {
+    std::ifstream arguments("/proc/self/cmdline");
+    std::vector<std::string> words;
+    for (std::string word; std::getline(arguments, word, '\0');) words.push_back(word);
+    if (words.size() == 3 && words[1] == "store-probe") std::_Exit(serve_probe(words[2]));
+    if (words.size() == 4 && words[1] == "merge") {
+        merge({words[2]}, words[3], {.target_wait = {.seconds = 60}});
+        std::_Exit(0);
+    }
+    return true;
+}();
 
 TEST(MainStore, is_chosen_by_option_then_environment) {
     ::unsetenv("RECUDA_DB");

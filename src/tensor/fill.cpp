@@ -159,8 +159,8 @@ std::string_view name(Battery battery) {
 }
 
 const std::vector<Battery>& all_batteries() {
-    static const std::vector<Battery> all{Battery::normal, Battery::large,    Battery::zeros, Battery::constant,
-                                          Battery::ties,   Battery::outlier,  Battery::tiny,  Battery::negative,
+    static const std::vector<Battery> all{Battery::normal, Battery::large,   Battery::zeros, Battery::constant,
+                                          Battery::ties,   Battery::outlier, Battery::tiny,  Battery::negative,
                                           Battery::edges,  Battery::special};
     return all;
 }

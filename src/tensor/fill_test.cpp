@@ -72,6 +72,31 @@ TEST(Battery, SpecialPutsNanAndInfinitiesIntoRowsOfTheirOwn) {
     EXPECT_EQ(count(3, [](double v) { return !std::isfinite(v); }), 0);
 }
 
+TEST(Battery, EdgesPutsTheExtremesAtTheEnds) {
+    for (const int64_t width : {2, 3, 512}) {
+        Tensor tensor = filled(parse_fill("normal(0, 1)"), DType::bf16, {2, width}, 3, "x");
+        apply(Battery::edges, tensor, 3, "x");
+        for (const int64_t row : {0, 1}) {
+            const double first = tensor.at(row * width), last = tensor.at(row * width + width - 1);
+            const double larger = row == 0 ? last : first, second = row == 0 ? first : last;
+            EXPECT_NEAR(larger, 2 * second, 0.01 * larger);
+            double squares = 0;
+            for (int64_t i = 1; i < width - 1; ++i) {
+                EXPECT_LT(tensor.at(row * width + i), second);
+                squares += tensor.at(row * width + i) * tensor.at(row * width + i);
+            }
+            EXPECT_GE(second * second, 0.98 * squares);
+        }
+    }
+}
+
+TEST(Battery, NegativeHasNoMaximumAboveItsBounds) {
+    Tensor tensor = filled(parse_fill("normal(0, 1)"), DType::f32, {2, 64}, 3, "x");
+    apply(Battery::negative, tensor, 3, "x");
+    for (int64_t i = 0; i < 128; ++i) EXPECT_LE(tensor.at(i), i < 64 ? -0.5 : -65536);
+    EXPECT_NE(tensor.at(0), tensor.at(1));
+}
+
 TEST(Battery, LargeKeepsARowsSumOfSquaresFinite) {
     Tensor tensor(DType::bf16, {1, 131072});
     apply(Battery::large, tensor, 3, "x");

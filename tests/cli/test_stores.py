@@ -3,9 +3,10 @@
 import ctypes
 import os
 import shutil
+import subprocess
 import unittest
 
-from program import Case
+from program import PROGRAM, Case
 
 TASKS = """family = "small"
 model = "none"
@@ -125,6 +126,39 @@ class Stores(Case):
             self.refused(*self.words("new", "--db", f"bad/{name}"), code=1, saying=[name])
         self.assertFalse((self.folder / "new").exists())
         self.assertEqual({file.name: file.read_bytes() for file in (self.folder / "bad").iterdir()}, before)
+
+    def test_damage_anywhere_in_a_store_gives_one_line(self):
+        self.run_program(*self.words("out", count=1, task="relu2"), env={"RECUDA_DB": "good.duckdb"})
+        whole = (self.folder / "good.duckdb").read_bytes()
+        digest = self.json("results", "--db", "good.duckdb")[0]["digest"]
+        store = self.folder / "bad.duckdb"
+        refused = 0
+        for at in range(0, len(whole), 4096):
+            damaged = whole[:at] + b"\xff" * 64 + whole[at + 64:]
+            store.write_bytes(damaged)
+            reading = (["results", "--db", "bad.duckdb"], ["show", digest, "--db", "bad.duckdb"],
+                       ["merge-results", "bad.duckdb", "--into", "all.duckdb"])[at // 4096 % 3]
+            refused += self.run_free(*reading).returncode
+            self.assertEqual(store.read_bytes(), damaged, f"{reading} at {at}")
+            if self.run_free("merge-results", "good.duckdb", "--into", "bad.duckdb").returncode == 1:
+                self.assertEqual(store.read_bytes(), damaged, f"merging into it, damaged at {at}")
+        self.assertGreater(refused, 0)
+
+    def run_free(self, *words):
+        """Runs the program, which must succeed or say in one line why it does not."""
+        done = subprocess.run([str(PROGRAM), *map(str, words)], cwd=self.folder, env=self.environment(),
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        self.assertIn(done.returncode, (0, 1), f"{words}: {done.stderr[-600:]}")
+        if done.returncode == 1:
+            self.assertRegex(done.stderr, r"\Acuda-rlm: error: [^\n]*bad\.duckdb[^\n]*\n\Z")
+            self.assertEqual(done.stdout, "")
+        return done
+
+    def test_a_run_whose_store_cannot_be_made_is_refused_at_the_start(self):
+        self.write("file", "")
+        for db in ("file/new.duckdb", "/proc/new.duckdb"):
+            self.refused(*self.words("out", "--db", db), code=1, saying=[db, "--db"])
+        self.assertFalse((self.folder / "out").exists())
 
 
 if __name__ == "__main__":
