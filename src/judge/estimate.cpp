@@ -26,13 +26,13 @@ struct Work {
 };
 
 Work work_of(const Counters& counters, const LaunchPlan& plan, double scale) {
-    double warps = 0;
+    uint64_t warps = 0;
     for (const PlannedLaunch& launch : plan.launches)
-        warps += static_cast<double>(launch.grid.volume()) * static_cast<double>((launch.block.volume() + 31) / 32);
+        warps += launch.grid.volume() * ((launch.block.volume() + 31) / 32);
     const auto scaled = [&](uint64_t count) { return static_cast<double>(count) * scale; };
     return {at_least_one(static_cast<double>(plan.launches.size())),
             at_least_one(scaled(counters.blocks)),
-            at_least_one(warps * scale),
+            at_least_one(scaled(warps)),
             scaled(counters.global_read.sectors + counters.global_write.sectors + counters.local.sectors),
             scaled(counters.global_read.requests + counters.local.requests),
             scaled(counters.warp_instructions),

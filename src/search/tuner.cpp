@@ -21,6 +21,7 @@ constexpr size_t kBatch = 4, kKeptShare = 3;
 
 struct Place {
     size_t arm = 0, index = 0;
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the comparison for a pointer
     auto operator<=>(const Place&) const = default;
 };
 

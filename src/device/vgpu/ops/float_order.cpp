@@ -152,8 +152,8 @@ void class_test(Decoder& decoder, const Statement& statement, Instruction& in) {
     const Type type = modifiers.type();
     if (type != Type::f32 && type != Type::f64) not_mine();
     in.mode = 0xff;
-    for (uint8_t i = 0; i < std::size(kClasses); ++i) {
-        if (modifiers.take(kClasses[i])) in.mode = i;
+    for (size_t i = 0; i < std::size(kClasses); ++i) {
+        if (modifiers.take(kClasses[i])) in.mode = static_cast<uint8_t>(i);
     }
     if (in.mode == 0xff) unsupported(statement);
     in.run = type == Type::f32 ? test_class<uint32_t> : test_class<uint64_t>;
