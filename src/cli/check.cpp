@@ -106,6 +106,17 @@ std::string story(const Checked& checked, const KernelFile& file) {
     return text;
 }
 
+/// What a build of the candidate gives, or nothing where no compiler can be had: then a plan goes unchecked, and that
+/// is said.
+std::optional<BuildResult> built_for_plan(const BuildRequest& request) {
+    try {
+        return make_builder({.workers = 1})->build(request);
+    } catch (const Error& why) {
+        fmt::print(stderr, "cuda-rlm: the plan is not checked against the kernel: {}\n", why.what());
+        return std::nullopt;
+    }
+}
+
 /// The plan of the first workload, checked against the kernel as built; a document with an `outcome` where it cannot
 /// be.
 Json planned(const KernelFile& file, const Task& task, const Axes& axes, const std::optional<Point>& point,
@@ -116,14 +127,14 @@ Json planned(const KernelFile& file, const Task& task, const Axes& axes, const s
         const DeviceLimits limits = limits_of(device);
         Compilation compilation =
             compile(candidate, task, {&axes, 1}, limits, {.target = device.target, .cubin = false});
-        const BuildResult built = make_builder({.workers = 1})->build(compilation.requests.front());
-        if (built.outcome != Outcome::correct) {
-            Json document = refused(file, task, built.log);
-            document["outcome"] = name(built.outcome);
+        LaunchPlan& plan = compilation.uses.front().plan;
+        const std::optional<BuildResult> built = built_for_plan(compilation.requests.front());
+        if (built && built->outcome != Outcome::correct) {
+            Json document = refused(file, task, built->log);
+            document["outcome"] = name(built->outcome);
             return document;
         }
-        LaunchPlan& plan = compilation.uses.front().plan;
-        fit(plan, built.binaries, limits);
+        if (built) fit(plan, built->binaries, limits);
         Json document = to_json(plan);
         document["axes"] = axes;
         document["tunables"] = *point;
