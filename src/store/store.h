@@ -70,6 +70,7 @@ class Store {
     /// Remembers what was written, when the file is closed.
     struct Written {
         std::filesystem::path path;
+        explicit Written(std::filesystem::path file) : path(std::move(file)) {}
         ~Written();
     };
     std::unique_ptr<Written> written_;  // before the database, so that it ends after it
