@@ -125,7 +125,8 @@ function(recuda_scenario_tests)
         WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
 endfunction()
 
-# bench/x.cpp is the Google Benchmark program bench_x; `make bench` runs them, ctest does not.
+# bench/x.cpp is the Google Benchmark program bench_x; `make bench` runs them, ctest does not. bench/calibration is a
+# program of its own: what the estimate is calibrated by.
 function(recuda_benchmarks)
     file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/bench/*.cpp")
     set(layers ${RECUDA_LAYERS})
@@ -138,5 +139,10 @@ function(recuda_benchmarks)
         target_compile_definitions(bench_${name} PRIVATE RECUDA_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
         list(APPEND programs bench_${name})
     endforeach()
+    file(GLOB calibration CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/bench/calibration/*.cpp")
+    add_executable(calibration EXCLUDE_FROM_ALL ${calibration})
+    target_link_libraries(calibration PRIVATE ${layers})
+    target_include_directories(calibration PRIVATE "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}/bench"
+        "${CMAKE_BINARY_DIR}/generated")
     add_custom_target(benchmarks DEPENDS ${programs})
 endfunction()
