@@ -20,7 +20,8 @@ namespace {
 
 constexpr double kSampleSpanNs = 100'000;
 constexpr uint32_t kMostRunsASample = 20, kWarmups = 3;
-constexpr size_t kMostSequences = 256;
+constexpr size_t kMostSequences = 1024;  // more than one timing's runs: none meets data that another has just read
+constexpr size_t kMostMicroSets = 128;   // their buffers are made one by one
 constexpr double kDeadlineS = 60;
 constexpr std::byte kPoison{0xff};
 
@@ -161,7 +162,7 @@ void try_micro(Json record, const Micro& micro, const Binary& binary, Device& de
     const Entry* entry = binary.find(planned.kernel);
     if (entry == nullptr) throw Error("{} has no kernel {}", binary.file, planned.kernel);
     const uint64_t l2 = device.info().measures_time ? device.info().l2_bytes : 0;
-    const size_t sets = std::clamp<size_t>(3 * l2 / std::max<uint64_t>(1, buffers.bytes) + 1, 1, kMostSequences);
+    const size_t sets = std::clamp<size_t>(3 * l2 / std::max<uint64_t>(1, buffers.bytes) + 1, 1, kMostMicroSets);
     Buffers made(device);
     const ModuleId module = device.load(binary);
     TimingRequest request{.samples = options.samples, .warmups = kWarmups};

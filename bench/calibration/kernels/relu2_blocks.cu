@@ -7,6 +7,6 @@
 extern "C" __global__ void relu2(const __nv_bfloat16* x, __nv_bfloat16* y, int count) {
     const int i = blockIdx.x * BLOCK + threadIdx.x;
     if (i >= count) return;
-    const float v = fmaxf(__bfloat162float(x[i]), 0.0f);
+    const float x1 = __bfloat162float(x[i]), v = x1 <= 0 ? 0 : x1;
     y[i] = __float2bfloat16(v * v);
 }
