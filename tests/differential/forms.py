@@ -1,0 +1,372 @@
+"""The forms of PTX's scalar, packed and warp instructions that the differential suite runs: a compact grammar and what
+it expands to.
+
+A rule is (pattern, result, operands, body). In a pattern `[x|y|]` is one of x, y or nothing, and `{T}` a type that the
+rule's keywords list; result and operands may use `{T}` as well. A result is a register type; operands are domains
+(inputs.py). Without a body the statement is `PATTERN d, a, b, c;`. A body is PTX in which `OP` stands for the expanded
+opcode; it may use p, q (predicates), h0-h3 (.b16), t0-t5 (.b32), x0-x3 (.b64), and e, a second result beside d.
+Keywords: `sm` the first architecture that has it (the H200 is 90), `note` a word that run.py understands:
+
+  approx     compared in ulp with the exact value, not bit by bit
+  undefined  the ISA leaves some results open; differences are listed and not counted
+
+Source: PTX ISA 9.0, chapter 9.7.
+"""
+import dataclasses
+import itertools
+import re
+
+RULES = []
+INTS = "u16 s16 u32 s32 u64 s64"
+ALL_INTS = "u8 s8 u16 s16 u32 s32 u64 s64"
+ROUND = "[.rn|.rz|.rm|.rp]"
+# What registers and which domain a type's operands have.
+REGISTER = {"b16": "b16", "b32": "b32", "b64": "b64", "pred": "pred"}
+DOMAIN = {"u8": "i16", "s8": "i16", "u16": "i16", "s16": "i16", "b16": "i16", "u32": "i32", "s32": "i32", "b32": "i32", "u64": "i64",
+          "s64": "i64", "b64": "i64", "f16": "f16", "bf16": "bf16", "f32": "f32", "f64": "f64", "f16x2": "f16x2", "bf16x2": "bf16x2",
+          "f32x2": "f32x2", "u16x2": "i16x2", "s16x2": "i16x2"}
+WIDTH = {"u8": 16, "s8": 16, "u16": 16, "s16": 16, "b16": 16, "f16": 16, "bf16": 16, "u32": 32, "s32": 32, "b32": 32, "f32": 32,
+         "f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "u64": 64, "s64": 64, "b64": 64, "f64": 64, "f32x2": 64}
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    name: str  # unique: the opcode, and what tells bodies of one opcode apart
+    bits: int  # of d
+    domains: tuple
+    body: str
+    two: bool  # e is a result too
+    sm: int
+    note: str
+    exact: str  # the function that an approximation approximates
+
+
+def rule(pattern, result, operands, body=None, *, sm=90, note="", exact="", label="", **types):
+    RULES.append((pattern, result, operands, body, sm, note, exact, label, types))
+
+
+# ── Integers (9.7.1, 9.7.2) ──
+rule("[add|sub].{T}", "{T}", "{T} {T}", T=INTS)
+rule("[add|sub].sat.s32", "s32", "s32 s32")
+rule("add.{T}", "{T}", "{T} {T}", T="u16x2 s16x2")
+rule("mul.[lo|hi].{T}", "{T}", "{T} {T}", T=INTS)
+rule("mul.wide.[u16|s16]", "b32", "b16 b16")
+rule("mul.wide.[u32|s32]", "b64", "b32 b32")
+rule("mad.[lo|hi].{T}", "{T}", "{T} {T} {T}", T=INTS)
+rule("mad.wide.[u16|s16]", "b32", "b16 b16 b32")
+rule("mad.wide.[u32|s32]", "b64", "b32 b32 b64")
+rule("mad.hi.sat.s32", "s32", "s32 s32 s32")
+rule("mul24.[lo|hi].[u32|s32]", "b32", "b32 b32")
+rule("mad24.[lo|hi].[u32|s32]", "b32", "b32 b32 b32")
+rule("mad24.hi.sat.s32", "s32", "s32 s32 s32")
+rule("sad.{T}", "{T}", "{T} {T} {T}", T=INTS)
+rule("[div|rem].{T}", "{T}", "{T} {T}", T=INTS, note="undefined")
+rule("[abs|neg].{T}", "{T}", "{T}", T="s16 s32 s64")
+rule("[min|max].{T}", "{T}", "{T} {T}", T=INTS + " u16x2 s16x2")
+rule("[min|max].relu.{T}", "{T}", "{T} {T}", T="s16x2 s32")
+rule("[popc|clz].{T}", "b32", "{T}", T="b32 b64")
+rule("brev.{T}", "{T}", "{T}", T="b32 b64")
+rule("bfind[.shiftamt|].{T}", "b32", "{T}", T="u32 s32 u64 s64")
+rule("fns.b32", "b32", "b32 shift shift", label="any", note="undefined")
+rule("fns.b32", "b32", "b32 lane lane", "sub.s32 t0, c, 15; OP d, a, b, t0;", label="in range")
+rule("bfe.{T}", "{T}", "{T} field field", T="u32 s32 u64 s64")
+rule("bfi.{T}", "{T}", "{T} {T} field", "and.b32 t0, c, 255; shr.u32 t1, c, 3; OP d, a, b, t0, t1;", T="b32 b64")
+rule("szext.[clamp|wrap].{T}", "{T}", "{T} shift", T="u32 s32")
+rule("bmsk.[clamp|wrap].b32", "b32", "shift shift")
+rule("dp4a.[u32|s32].[u32|s32]", "b32", "b32 b32 b32")
+rule("dp2a.[lo|hi].[u32|s32].[u32|s32]", "b32", "b32 b32 b32")
+rule("[add|sub].cc.{T}", "{T}", "{T} {T} {T}", "OP d, a, b; addc.{T} e, c, 0;", T="u32 s32 u64 s64", label="addc")
+rule("sub.cc.{T}", "{T}", "{T} {T} {T}", "OP d, a, b; subc.{T} e, c, 0;", T="u32 s32 u64 s64", label="subc")
+rule("addc.cc.{T}", "{T}", "{T} {T} {T}", "add.cc.{T} d, a, b; OP d, b, c; addc.{T} e, a, c;", T="u32 s32 u64 s64")
+rule("subc.cc.{T}", "{T}", "{T} {T} {T}", "sub.cc.{T} d, a, b; OP d, b, c; subc.{T} e, a, c;", T="u32 s32 u64 s64")
+rule("mad.[lo|hi].cc.{T}", "{T}", "{T} {T} {T}", "OP d, a, b, c; addc.{T} e, c, 0;", T="u32 s32 u64 s64")
+rule("madc.[lo|hi].{T}", "{T}", "{T} {T} {T}", "add.cc.{T} d, a, c; OP d, a, b, c; addc.{T} e, c, 0;", T="u32 s32 u64 s64")
+rule("madc.[lo|hi].cc.{T}", "{T}", "{T} {T} {T}", "add.cc.{T} d, a, c; OP d, a, b, c; addc.{T} e, c, 0;", T="u32 s32 u64 s64")
+
+# ── f32 and f64 (9.7.3) ──
+rule("testp.[finite|infinite|number|notanumber|normal|subnormal].{T}", "b32", "{T}", "OP p, a; selp.b32 d, 1, 0, p;", T="f32 f64")
+rule("copysign.{T}", "{T}", "{T} {T}", T="f32 f64")
+rule("[add|sub|mul]" + "[|.rn|.rz|.rm|.rp][.ftz|][.sat|].f32", "f32", "f32 f32")
+rule("[add|sub|mul]" + "[|.rn|.rz|.rm|.rp].f64", "f64", "f64 f64")
+rule("[fma|mad]" + ROUND + "[.ftz|][.sat|].f32", "f32", "f32 f32 f32")
+rule("[fma|mad]" + ROUND + ".f64", "f64", "f64 f64 f64")
+rule("[add|sub|mul]" + "[|.rn|.rz|.rm|.rp][.ftz|].f32x2", "f32x2", "f32x2 f32x2", sm=100)
+rule("fma" + ROUND + "[.ftz|].f32x2", "f32x2", "f32x2 f32x2 f32x2", sm=100)
+rule("div" + ROUND + "[.ftz|].f32", "f32", "f32 f32")
+rule("div" + ROUND + ".f64", "f64", "f64 f64")
+rule("[rcp|sqrt]" + ROUND + "[.ftz|].f32", "f32", "f32")
+rule("[rcp|sqrt]" + ROUND + ".f64", "f64", "f64")
+rule("[abs|neg][.ftz|].f32", "f32", "f32")
+rule("[abs|neg].f64", "f64", "f64")
+rule("[min|max][.ftz|][.NaN|][.xorsign.abs|].f32", "f32", "f32 f32")
+rule("[min|max][.ftz|][.NaN|][.abs|].f32", "f32", "f32 f32 f32", sm=100, label="three")
+rule("[min|max].f64", "f64", "f64 f64")
+rule("[add|sub]" + "[|.rn|.rz|.rm|.rp][.sat|].f32.{T}", "f32", "{T} f32", T="f16 bf16", sm=100)
+rule("fma" + ROUND + "[.sat|].f32.{T}", "f32", "{T} {T} f32", T="f16 bf16", sm=100)
+
+# ── Approximations ──
+rule("rcp.approx[.ftz|].f32", "f32", "dense32", note="approx", exact="rcp")
+rule("sqrt.approx[.ftz|].f32", "f32", "dense32", note="approx", exact="sqrt")
+rule("rsqrt.approx[.ftz|].f32", "f32", "dense32", note="approx", exact="rsqrt")
+rule("sin.approx[.ftz|].f32", "f32", "dense32", note="approx", exact="sin")
+rule("cos.approx[.ftz|].f32", "f32", "dense32", note="approx", exact="cos")
+rule("lg2.approx[.ftz|].f32", "f32", "dense32", note="approx", exact="lg2")
+rule("ex2.approx[.ftz|].f32", "f32", "dense32", note="approx", exact="ex2")
+rule("tanh.approx.f32", "f32", "dense32", note="approx", exact="tanh")
+rule("div.[approx|full][.ftz|].f32", "f32", "dense32 dense32", note="approx", exact="div")
+rule("rcp.approx.ftz.f64", "f64", "dense64", note="approx", exact="rcp")
+rule("rsqrt.approx[.ftz|].f64", "f64", "dense64", note="approx", exact="rsqrt")
+rule("tanh.approx.{T}", "{T}", "all16", T="f16 bf16", note="approx", exact="tanh")
+rule("tanh.approx.{T}", "{T}", "all16x2", T="f16x2 bf16x2", note="approx", exact="tanh")
+rule("ex2.approx.f16", "f16", "all16", note="approx", exact="ex2")
+rule("ex2.approx.f16x2", "f16x2", "all16x2", note="approx", exact="ex2")
+rule("ex2.approx.ftz.bf16", "bf16", "all16", note="approx", exact="ex2")
+rule("ex2.approx.ftz.bf16x2", "bf16x2", "all16x2", note="approx", exact="ex2")
+# The same at edge values, where most of them are exact.
+for name, domains in (("rcp.approx[.ftz|].f32", "f32"), ("sqrt.approx[.ftz|].f32", "f32"), ("rsqrt.approx[.ftz|].f32", "f32"),
+                      ("sin.approx[.ftz|].f32", "f32"), ("cos.approx[.ftz|].f32", "f32"), ("lg2.approx[.ftz|].f32", "f32"),
+                      ("ex2.approx[.ftz|].f32", "f32"), ("tanh.approx.f32", "f32"), ("div.[approx|full][.ftz|].f32", "f32 f32")):
+    rule(name, "f32", domains, note="approx", exact=name.split(".")[0], label="edges")
+rule("rcp.approx.ftz.f64", "f64", "f64", note="approx", exact="rcp", label="edges")
+rule("rsqrt.approx[.ftz|].f64", "f64", "f64", note="approx", exact="rsqrt", label="edges")
+
+# ── f16 and bf16 (9.7.4) ──
+HALVES, BFLOATS = "f16 f16x2", "bf16 bf16x2"
+rule("[add|sub|mul][|.rn][.ftz|][.sat|].{T}", "{T}", "{T} {T}", T=HALVES)
+rule("[add|sub|mul][|.rn].{T}", "{T}", "{T} {T}", T=BFLOATS)
+rule("fma.rn[.ftz|][.sat|.relu|].{T}", "{T}", "{T} {T} {T}", T=HALVES)
+rule("fma.rn[.relu|].{T}", "{T}", "{T} {T} {T}", T=BFLOATS)
+rule("fma.rn.oob[.relu|].{T}", "{T}", "{T} {T} {T}", T=HALVES + " " + BFLOATS)
+rule("[abs|neg][.ftz|].f16", "f16", "all16")
+rule("[abs|neg][.ftz|].f16x2", "f16x2", "all16x2")
+rule("[abs|neg].bf16", "bf16", "all16")
+rule("[abs|neg].bf16x2", "bf16x2", "all16x2")
+rule("[min|max][.ftz|][.NaN|][.xorsign.abs|].{T}", "{T}", "{T} {T}", T=HALVES)
+rule("[min|max][.NaN|][.xorsign.abs|].{T}", "{T}", "{T} {T}", T=BFLOATS)
+
+# ── Comparison and selection (9.7.5 to 9.7.7) ──
+SAME, ORDER, FLOAT_ORDER = "[eq|ne]", "[eq|ne|lt|le|gt|ge]", "[eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan]"
+P = "OP p, a, b; selp.b32 d, 1, 0, p;"  # of scalar halves there is one
+PQ = "OP p|q, a, b; selp.b32 d, 1, 0, p; selp.b32 t0, 2, 0, q; or.b32 d, d, t0;"
+PQC = "setp.ne.u32 r, c, 0; OP p|q, a, b, r; selp.b32 d, 1, 0, p; selp.b32 t0, 2, 0, q; or.b32 d, d, t0;"
+PQN = "setp.ne.u32 r, c, 0; OP p|q, a, b, !r; selp.b32 d, 1, 0, p; selp.b32 t0, 2, 0, q; or.b32 d, d, t0;"
+rule("setp." + SAME + ".{T}", "b32", "{T} {T}", PQ, T="b16 b32 b64")
+rule("setp." + ORDER + ".{T}", "b32", "{T} {T}", PQ, T="s16 s32 s64")
+rule("setp.[eq|ne|lt|le|gt|ge|lo|ls|hi|hs].{T}", "b32", "{T} {T}", PQ, T="u16 u32 u64")
+rule("setp." + FLOAT_ORDER + "[.ftz|].f32", "b32", "f32 f32", PQ)
+rule("setp." + FLOAT_ORDER + ".f64", "b32", "f64 f64", PQ)
+rule("setp." + FLOAT_ORDER + "[.ftz|].f16", "b32", "f16 f16", P)
+rule("setp." + FLOAT_ORDER + "[.ftz|].f16x2", "b32", "f16x2 f16x2", PQ)
+rule("setp." + FLOAT_ORDER + ".bf16", "b32", "bf16 bf16", P)
+rule("setp." + FLOAT_ORDER + ".bf16x2", "b32", "bf16x2 bf16x2", PQ)
+rule("setp.[lt|neu].[and|or|xor].{T}", "b32", "{T} {T} flag", PQC, T="f32 f64 f16x2 bf16x2", label="with c")
+rule("setp.[lt|neu].[and|or|xor].{T}", "b32", "{T} {T} flag", "setp.ne.u32 r, c, 0; OP p, a, b, r; selp.b32 d, 1, 0, p;", T="f16 bf16",
+     label="with c")
+rule("setp.lt.[and|or|xor].{T}", "b32", "{T} {T} flag", PQC, T="s16 u32 s64", label="with c")
+rule("setp.lt.[and|or|xor].{T}", "b32", "{T} {T} flag", PQN, T="u32 f32 f16x2", label="with !c")
+rule("set." + SAME + ".[u32|s32].{T}", "b32", "{T} {T}", T="b16 b32 b64")
+rule("set." + ORDER + ".[u32|s32|f32].{T}", "b32", "{T} {T}", T="s16 s32 s64 u16 u32 u64")
+rule("set.[lo|ls|hi|hs].[u32|f32].{T}", "b32", "{T} {T}", T="u16 u32 u64")
+rule("set." + FLOAT_ORDER + "[.ftz|].[u32|s32|f32].f32", "b32", "f32 f32")
+rule("set." + FLOAT_ORDER + ".[u32|s32|f32].f64", "b32", "f64 f64")
+rule("set.[lt|geu].[and|or|xor].[u32|f32].{T}", "b32", "{T} {T} flag", "setp.ne.u32 r, c, 0; OP d, a, b, r;", T="f32 f64", label="with c")
+rule("set.lt.[and|or|xor].[u32|f32].{T}", "b32", "{T} {T} flag", "setp.ne.u32 r, c, 0; OP d, a, b, r;", T="s32 u16", label="with c")
+rule("set.[lt|nan].[and|or|xor].[u32|f32].{T}", "b32", "{T} {T} flag", "setp.ne.u32 r, c, 0; OP d, a, b, !r;", T="f32", label="with !c")
+rule("set.[lt|ne|equ|nan][.ftz|].f16.{T}", "b16", "{T} {T}", T="f16 f32")
+rule("set.[lt|ne|equ|nan].f16.f64", "b16", "f64 f64")
+rule("set.[lt|ne].f16.{T}", "b16", "{T} {T}", T="u16 s16 u32 s32 u64 s64")
+rule("set.[lt|ne|equ|nan].bf16.{T}", "b16", "{T} {T}", T="bf16 f32 f64")
+rule("set.[lt|ne].bf16.{T}", "b16", "{T} {T}", T="u16 s16 u32 s32 u64 s64")
+rule("set." + FLOAT_ORDER + "[.ftz|].[u16|s16].f16", "b16", "f16 f16")
+rule("set." + FLOAT_ORDER + "[.ftz|].[u32|s32].f16", "b32", "f16 f16")
+rule("set." + FLOAT_ORDER + ".[u16|s16].bf16", "b16", "bf16 bf16")
+rule("set." + FLOAT_ORDER + ".[u32|s32].bf16", "b32", "bf16 bf16")
+rule("set." + FLOAT_ORDER + "[.ftz|].[f16x2|u32|s32].f16x2", "b32", "f16x2 f16x2")
+rule("set." + FLOAT_ORDER + ".[bf16x2|u32|s32].bf16x2", "b32", "bf16x2 bf16x2")
+rule("set.lt.[and|or|xor].[f16x2|u32].f16x2", "b32", "f16x2 f16x2 flag", "setp.ne.u32 r, c, 0; OP d, a, b, r;", label="with c")
+rule("selp.{T}", "{T}", "{T} {T} flag", "setp.ne.u32 r, c, 0; OP d, a, b, r;", T="b16 b32 b64 u16 s32 u64 f32 f64")
+rule("slct.{T}.s32", "{T}", "{T} {T} s32", T="b16 b32 b64 u16 s16 u32 s32 u64 s64 f32 f64")
+rule("slct[.ftz|].{T}.f32", "{T}", "{T} {T} f32", T="b16 b32 b64 u16 s32 u64 f32 f64")
+
+# ── Logic and shifts (9.7.8), prmt ──
+rule("[and|or|xor].{T}", "{T}", "{T} {T}", T="b16 b32 b64")
+rule("[and|or|xor].pred", "b32", "flag flag", "setp.ne.u32 p, a, 0; setp.ne.u32 q, b, 0; OP p, p, q; selp.b32 d, 1, 0, p;")
+rule("not.pred", "b32", "flag", "setp.ne.u32 p, a, 0; OP p, p; selp.b32 d, 1, 0, p;")
+rule("[not|cnot].{T}", "{T}", "{T}", T="b16 b32 b64")
+for table in (0x00, 0x01, 0x1b, 0x80, 0x96, 0xe8, 0xca, 0xea, 0xf8, 0xfe, 0x6a, 0x78, 0x53, 0xac, 0x27, 0xff):
+    rule("lop3.b32", "b32", "b32 b32 b32", f"OP d, a, b, c, {table:#x};", label=f"{table:#04x}")
+rule("lop3.[or|and].b32", "b32", "b32 few flag",
+     "setp.ne.u32 r, c, 0; OP d|p, a, b, c, 0xc0, r; selp.b32 t0, 1, 0, p; OP t1|q, a, b, c, 0x6a, !r; selp.b32 t1, 2, 0, q; or.b32 e, t0, t1;")
+rule("shf.[l|r].[clamp|wrap].b32", "b32", "b32 b32 shift")
+rule("shl.{T}", "{T}", "{T} shift", T="b16 b32 b64")
+rule("shr.{T}", "{T}", "{T} shift", T="b16 b32 b64 u16 u32 u64 s16 s32 s64")
+rule("prmt.b32[|.f4e|.b4e|.rc8|.ecl|.ecr|.rc16]", "b32", "b32 b32 selector")
+
+# ── Video (9.7.17, 9.7.18) ──
+VIDEO, SIGNS, COMPARE = "[vadd|vsub|vabsdiff|vmin|vmax]", "[u32|s32].[u32|s32]", "[eq|ne|lt|le|gt|ge]"
+rule(VIDEO + ".[u32|s32]." + SIGNS + "[.sat|]", "b32", "b32 b32")
+rule(VIDEO + ".[u32|s32].[s32.u32|u32.u32][.sat|].[add|min|max]", "b32", "b32 b32 b32")
+rule(VIDEO + ".s32.[u32.s32|s32.u32][.sat|]", "b32", "b32 b32", "OP d, a.{A}, b.{B};", A="b0 b3 h1", B="b1 h0", label="selected")
+rule(VIDEO + ".[s32.s32.s32|u32.s32.u32][.sat|]", "b32", "b32 b32 b32", "OP d.{D}, a, b, c;", D="b0 b2 h0 h1", label="inserted")
+rule("[vshl|vshr].[u32|s32].[u32|s32].u32[.sat|].[clamp|wrap]", "b32", "b32 shift")
+rule("[vshl|vshr].s32.s32.u32[.sat|].clamp.[add|min|max]", "b32", "b32 shift b32")
+rule("[vshl|vshr].u32.s32.u32[.sat|].clamp", "b32", "b32 shift b32", "OP d.{D}, a.h1, b.b0, c;", D="b1 h1", label="inserted")
+rule("vmad.[u32.u32.u32|s32.u32.s32|s32.s32.u32|s32.s32.s32][.sat|][|.shr7|.shr15]", "b32", "b32 b32 b32")
+rule("vmad.[u32.u32.u32|s32.u32.s32|s32.s32.u32|s32.s32.s32].po[.sat|][|.shr7|.shr15]", "b32", "b32 b32 b32")
+rule("vmad.s32.[u32.u32|s32.u32|s32.s32][.sat|][|.shr7]", "b32", "b32 b32 b32", "OP d, {N};", N="-a,b,c a,-b,c a,b,-c a.b0,b.h1,c", label="of")
+rule("vset." + SIGNS + "." + COMPARE, "b32", "b32 b32")
+rule("vset." + SIGNS + ".[lt|eq].[add|min|max]", "b32", "b32 b32 b32")
+rule("vset.s32.u32.lt", "b32", "b32 b32 b32", "OP d.{D}, a.b1, b.h1, c;", D="b1 h1", label="inserted")
+for number, domain, fields in ((2, "u16x2", ("h0 h1 h10", "a.h31,b.h02 a.h10,b.h32")), (4, "i8x4", ("b0 b3 b20 b3210", "a.b7531,b.b0246 a.b3210,b.b7654"))):
+    simd = f"[vadd{number}|vsub{number}|vavrg{number}|vabsdiff{number}|vmin{number}|vmax{number}]"
+    rule(f"{simd}.[u32|s32].{SIGNS}[.sat|.add|]", "b32", f"{domain} {domain} b32", "OP d, a, b, c;")
+    rule(f"{simd}.[s32.u32.s32|u32.u32.u32][.sat|]", "b32", f"{domain} {domain} b32", "OP d.{D}, {S}, c;", D=fields[0], S=fields[1], label="selected")
+    rule(f"vset{number}.{SIGNS}.{COMPARE}[.add|]", "b32", f"{domain} {domain} b32", "OP d, a, b, c;")
+    rule(f"vset{number}.s32.u32.lt", "b32", f"{domain} {domain} b32", "OP d.{D}, {S}, c;", D=fields[0], S=fields[1], label="selected")
+
+# ── Moves (9.7.9) ──
+rule("mov.b32", "b32", "b16 b16", "OP d, {a, b};", label="pack")
+rule("mov.b64", "b64", "b32 b32", "OP d, {a, b};", label="pack")
+rule("mov.b64", "b64", "b16 b16 b16", "OP d, {a, b, c, a};", label="pack 4")
+rule("mov.b32", "b16", "b32", "OP {d, e}, a;", label="unpack")
+rule("mov.b64", "b32", "b64", "OP {d, e}, a;", label="unpack")
+rule("mov.b64", "b16", "b64", "OP {h0, d, e, h1}, a;", label="unpack 4")
+
+# ── cvt (9.7.9.21) ──
+def _loses(source, target):
+    """Whether values of the one integer type do not fit the other: only there is .sat legal."""
+    def span(kind):
+        bits = int(kind[1:])
+        return (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "s" else (0, (1 << bits) - 1)
+    return span(source)[0] < span(target)[0] or span(source)[1] > span(target)[1]
+
+
+for source, target in itertools.product(ALL_INTS.split(), repeat=2):
+    rule(f"cvt[.sat|].{target}.{source}" if _loses(source, target) else f"cvt.{target}.{source}", target, source)
+for source in ALL_INTS.split():
+    rule(f"cvt{ROUND}.{'[f16|bf16]' if source[1:] != '8' else 'f16'}.{source}", "b16", source)
+    rule(f"cvt{ROUND}[.sat|].f32.{source}", "b32", source)
+    rule(f"cvt{ROUND}[.sat|].f64.{source}", "b64", source)
+    rule(f"cvt.rn.sat.f16.{source}", "b16", source)
+for target in ALL_INTS.split():
+    for source in ("f16", "bf16", "f32", "f64"):
+        if source == "bf16" and target[1:] == "8":
+            continue
+        narrow = "all16" if source in ("f16", "bf16") else source
+        rule(f"cvt[.rni|.rzi|.rmi|.rpi]{'' if source == 'bf16' else '[.sat|]'}.{target}.{source}", target, narrow)
+    rule(f"cvt[.rni|.rzi|.rmi|.rpi].ftz[.sat|].{target}.f32", target, "f32")
+rule("cvt[.sat|].{T}.f16", "{T}", "all16", T="f32 f64")
+rule("cvt.{T}.bf16", "{T}", "all16", T="f32 f64")
+rule("cvt[.ftz|][.sat|].f32.f16", "f32", "all16", label="ftz")
+rule("cvt" + ROUND + ".bf16.f16", "bf16", "all16")
+rule("cvt" + ROUND + ".f16.bf16", "f16", "all16")
+rule("cvt" + ROUND + "[.ftz|][.sat|].f16.f32", "f16", "f32")
+rule("cvt" + ROUND + ".bf16.f32", "bf16", "f32")
+rule("cvt" + ROUND + "[.sat|].f16.f64", "f16", "f64")
+rule("cvt" + ROUND + ".bf16.f64", "bf16", "f64")
+rule("cvt" + ROUND + "[.ftz|][.sat|].f32.f64", "f32", "f64")
+rule("cvt[.ftz|][.sat|].f64.f32", "f64", "f32")
+rule("cvt[|.rni|.rzi|.rmi|.rpi][.ftz|][.sat|].f32.f32", "f32", "f32")
+rule("cvt[|.rni|.rzi|.rmi|.rpi][.sat|].f64.f64", "f64", "f64")
+rule("cvt[|.rni|.rzi|.rmi|.rpi][.sat|].f16.f16", "f16", "all16")
+rule("cvt[|.rni|.rzi|.rmi|.rpi].bf16.bf16", "bf16", "all16")
+rule("cvt[.rn|.rz][.relu|][.satfinite|].[f16|bf16].f32", "b16", "f32", label="new")
+rule("cvt[.rn|.rz][.relu|][.satfinite|].[f16x2|bf16x2].f32", "b32", "f32 f32")
+rule("cvt.rna[.satfinite|].tf32.f32", "b32", "f32")
+rule("cvt[.rn|.rz][.relu|].tf32.f32", "b32", "f32")
+rule("cvt[.rn|.rz].satfinite[.relu|].tf32.f32", "b32", "f32", sm=100)
+rule("cvt.rn.satfinite[.relu|].[e4m3x2|e5m2x2].f32", "b16", "f32 f32")
+rule("cvt.rn.satfinite[.relu|].[e4m3x2|e5m2x2].f16x2", "b16", "all16x2")
+rule("cvt.rn[.relu|].f16x2.[e4m3x2|e5m2x2]", "b32", "all16")
+rule("cvt.rs[.relu|][.satfinite|].[f16x2|bf16x2].f32", "b32", "f32 f32 b32", sm=100)
+rule("cvt.rs[.relu|].satfinite.[e4m3x4|e5m2x4|e2m3x4|e3m2x4].f32", "b32", "f32 f32 b32",
+     "mov.b32 t0, a; shl.b32 t1, b, 1; OP d, {a, b, t1, t0}, c;", sm=100)
+rule("cvt.rs[.relu|].satfinite.e2m1x4.f32", "b16", "f32 f32 b32", "mov.b32 t0, a; shl.b32 t1, b, 1; OP d, {a, b, t1, t0}, c;", sm=100)
+rule("cvt.rn.satfinite[.relu|].[e2m3x2|e3m2x2].f32", "b16", "f32 f32", sm=100)
+rule("cvt.rn[.relu|].f16x2.[e2m3x2|e3m2x2]", "b32", "all16", "and.b16 h0, a, 0x3f3f; OP d, h0;", sm=100)
+rule("cvt.rn.satfinite[.relu|].e2m1x2.f32", "b16", "f32 f32", "{ .reg .b8 y; OP y, a, b; cvt.u16.u8 d, y; }", sm=100)
+rule("cvt.rn[.relu|].f16x2.e2m1x2", "b32", "all16", "{ .reg .b8 y, z; mov.b16 {y, z}, a; OP d, y; }", sm=100)
+rule("cvt[.rz|.rp][.satfinite|].ue8m0x2.f32", "b16", "f32 f32", sm=100)
+rule("cvt[.rz|.rp][.satfinite|].ue8m0x2.bf16x2", "b16", "all16x2", sm=100)
+rule("cvt.rn.bf16x2.ue8m0x2", "b32", "all16", sm=100)
+rule("cvt.pack.sat.[u16|s16].s32", "b32", "s32 s32")
+rule("cvt.pack.sat.[u8|s8|u4|s4|u2|s2].s32.b32", "b32", "s32 s32 b32")
+
+# ── Between the lanes of a warp (9.7.9, 9.7.13): neighbours in the input are lanes ──
+rule("shfl.sync.[up|down|bfly].b32", "b32", "b32 lane lane", "mov.b32 t0, {B}; OP d|p, a, {K}, t0, -1; selp.b32 e, 1, 0, p;", K="1 2 5 16 31",
+     B="0 31 0x1807 0x1f1f")
+rule("shfl.sync.idx.b32", "b32", "b32 lane lane", "mov.b32 t0, {B}; OP d|p, a, b, t0, -1; selp.b32 e, 1, 0, p;", B="0 31 0x1807 0x1f1f 0x1c03")
+rule("vote.sync.[all|any|uni].pred", "b32", "few", "setp.ne.u32 p, a, 0; OP q, p, -1; selp.b32 d, 1, 0, q;")
+rule("vote.sync.ballot.b32", "b32", "few", "setp.ne.u32 p, a, 0; OP d, p, -1;")
+rule("match.any.sync.b32", "b32", "few", "OP d, a, -1;")
+rule("match.any.sync.b64", "b32", "few", "mov.b64 x0, {{a, a}}; OP d, x0, -1;")
+rule("match.all.sync.b32", "b32", "few", "OP d|p, a, -1; selp.b32 e, 1, 0, p;")
+rule("match.all.sync.b32", "b32", "few", "shr.u32 t0, a, 8; OP d|p, t0, -1; selp.b32 e, 1, 0, p;", label="same")
+rule("redux.sync.[add|min|max].{T}", "b32", "b32", "OP d, a, -1;", T="u32 s32")
+rule("redux.sync.[and|or|xor].b32", "b32", "b32", "OP d, a, -1;")
+rule("redux.sync.[min|max][.abs|][.NaN|].f32", "b32", "f32", "OP d, a, -1;", sm=100)
+
+# ── Atomics of one thread: d is the old value, e the new one ──
+for space, address, access in (("global", "ea", "global"), ("shared", "sa", "shared")):
+    def atom(pattern, result, operands, arguments, **types):
+        bits = WIDTH[result.replace("{T}", types.get("T", "b32").split()[0])]
+        rule(f"atom.{space}.{pattern}", result, operands,
+             f"st.volatile.{access}.b{bits} [{address}], a; OP d, [{address}], {arguments}; ld.volatile.{access}.b{bits} e, [{address}];", **types)
+    atom("[and|or|xor|exch].b32", "b32", "b32 b32", "b")
+    atom("[and|or|xor|exch].b64", "b64", "b64 b64", "b")
+    atom("cas.b16", "b16", "b16 b16 b16", "b, c")
+    atom("cas.b32", "b32", "few few b32", "b, c")
+    atom("cas.b64", "b64", "b64 b64 b64", "b, c")
+    atom("[add|min|max].[u32|s32]", "b32", "b32 b32", "b")
+    atom("[inc|dec].u32", "b32", "b32 b32", "b")
+    atom("add.u64", "b64", "b64 b64", "b")
+    atom("[min|max].[u64|s64]", "b64", "b64 b64", "b")
+    atom("add.f32", "f32", "f32 f32", "b")
+    atom("add.f64", "f64", "f64 f64", "b")
+    atom("add.noftz.{T}", "{T}", "{T} {T}", "b", T="f16 bf16")
+    atom("add.noftz.{T}", "{T}", "{T} {T}", "b", T="f16x2 bf16x2")
+for name, kind in (("red.global.add.f32", "f32"), ("red.global.add.f64", "f64"), ("red.global.add.noftz.f16x2", "f16x2"),
+                   ("red.global.add.noftz.bf16x2", "bf16x2"), ("red.global.[min|max].s32", "b32")):
+    bits = WIDTH[kind]
+    rule(name, kind, f"{kind} {kind}", f"st.volatile.global.b{bits} [ea], a; OP [ea], b; membar.gl; ld.volatile.global.b{bits} d, [ea]; mov.b{bits} e, d;")
+
+# ── Memory: what a narrow load or store makes of its register ──
+for kind, bits in (("u8", 32), ("s8", 32), ("u16", 32), ("s16", 32), ("u32", 64), ("s32", 64), ("u8", 64), ("s16", 64), ("b8", 16)):
+    source = {32: "b32", 64: "b64", 16: "b16"}[bits]
+    rule(f"ld.shared.{kind}", f"b{bits}", source, f"st.shared.b{bits} [sa], a; OP d, [sa];", label=f"to b{bits}")
+    rule(f"st.shared.{kind}", f"b{bits}", source, f"st.shared.b{bits} [sa], 0; OP [sa], a; ld.shared.b{bits} d, [sa];", label=f"of b{bits}")
+
+
+def _expanded(pattern):
+    parts = re.split(r"\[([^\]]*)\]", pattern)
+    choices = [[part] if i % 2 == 0 else part.split("|") for i, part in enumerate(parts)]
+    return ["".join(combination) for combination in itertools.product(*choices)]
+
+
+def _domain(word):
+    return DOMAIN.get(word, word)
+
+
+def expand():
+    """Every form, in the table's order."""
+    forms, seen = [], set()
+    for pattern, result, operands, body, sm, note, exact, label, types in RULES:
+        for values in itertools.product(*(words.split() for words in types.values())):
+            bound = dict(zip(types, values))
+
+            def put(text):
+                for key, value in bound.items():
+                    text = text.replace("{" + key + "}", value)
+                return text
+            for opcode in _expanded(put(pattern)):
+                names = "abc"[:len(operands.split())]
+                text = put(body) if body else f"OP d, {', '.join(names)};"
+                extra = [value for key, value in bound.items() if "{" + key + "}" not in pattern]
+                name = " ".join([opcode, *([label] if label else []), *extra])
+                text = re.sub(r"\bOP\b", opcode, text).replace("{{", "{").replace("}}", "}")
+                domains = tuple(_domain(word) for word in put(operands).split())
+                if name in seen:
+                    raise ValueError(f"two forms are called {name}")
+                seen.add(name)
+                forms.append(Form(name, WIDTH[put(result)], domains, text, bool(re.search(r"\be\b", text)), sm, note, exact))
+    return forms
