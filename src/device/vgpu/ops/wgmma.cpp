@@ -196,20 +196,24 @@ void multiply(Warp& warp, const Instruction& in, Mask active) {
     }
 }
 
-void fence(Warp& warp, const Instruction& in, Mask active) {
-    if (whole_warp(warp, in, active)) complete(warp, in);
+/// The warpgroup of a warp; null where the block has none for it.
+Warpgroup* own_group(Warp& warp) {
+    const uint32_t number = warp.index / Warpgroup::kWarps;
+    return number < warp.block->warpgroups.size() ? &warp.block->warpgroups[number] : nullptr;
 }
 
+void fence(Warp& warp, const Instruction& in, Mask active) { whole_warp(warp, in, active); }
+
 void commit(Warp& warp, const Instruction& in, Mask active) {
-    if (!whole_warp(warp, in, active) || !complete(warp, in)) return;
-    ++warp.block->warpgroups[warp.index / Warpgroup::kWarps].committed[warp.index % Warpgroup::kWarps];
+    if (!whole_warp(warp, in, active)) return;
+    if (Warpgroup* own = own_group(warp)) ++own->committed[warp.index % Warpgroup::kWarps];
 }
 
 /// Looks once more at what the products read that are over now.
 void wait(Warp& warp, const Instruction& in, Mask active) {
-    if (!whole_warp(warp, in, active) || !complete(warp, in)) return;
+    if (!whole_warp(warp, in, active) || own_group(warp) == nullptr) return;
     Block& block = *warp.block;
-    Warpgroup& own = block.warpgroups[warp.index / Warpgroup::kWarps];
+    Warpgroup& own = *own_group(warp);
     const uint32_t committed = own.committed[warp.index % Warpgroup::kWarps],
                    left = static_cast<uint32_t>(in.immediate);
     const uint32_t over = committed - std::min(committed, left);
