@@ -20,6 +20,7 @@ constexpr int64_t kTurn = 4096;       // instructions of a warp before the next 
 
 std::string barrier_name(uint8_t number) {
     if (number == kPhaseWait) return "an mbarrier";
+    if (number == kWarpgroupWait) return "a product of the whole warpgroup";
     return number == kClusterBarrier ? "the cluster's barrier" : fmt::format("barrier {}", number);
 }
 
@@ -92,6 +93,7 @@ void Block::start(Worker& by, uint64_t number, SharedMemory::Places* places) {
     if (places != nullptr) shared.join_cluster(rank, cluster->size(), places);
     shared.begin();
     for (Barrier& barrier : barriers) barrier = {};
+    warpgroups.assign(launch->warps / Warpgroup::kWarps, {});
     live_threads = launch->threads;
     for (Snapshot& snapshot : snapshots_) snapshot.valid = snapshot.same = false;
     std::iota(order_.begin(), order_.end(), 0);

@@ -70,6 +70,20 @@ struct Barrier {
 
 class Cluster;
 
+/// Asynchronous products that a warpgroup has begun: what they read from shared memory must stay until they have been
+/// waited for.
+struct PendingProduct {
+    const Instruction* at = nullptr;
+    uint64_t descriptors[2] = {};  // of A, where it lies in shared memory, and of B
+    uint32_t stamp = 0;            // of shared memory's clock when it began
+    uint32_t group = 0;            // that it will belong to when it is committed
+};
+struct Warpgroup {
+    static constexpr uint32_t kWarps = 4;
+    std::vector<PendingProduct> pending;
+    uint32_t committed[kWarps] = {};  // groups, by warp
+};
+
 struct Block {
     /// waiting: nothing can run before another block of the cluster comes to its barrier.
     enum class State { ready, spinning, waiting, finished };
@@ -112,6 +126,7 @@ struct Block {
     uint32_t live_threads = 0;
     SharedMemory shared;
     Barrier barriers[16];
+    std::vector<Warpgroup> warpgroups;
     bool stopped = false;
     uint64_t changes = 0;   // stores and atomics that may have changed memory
     uint64_t outside = 0;   // reads of global memory

@@ -14,6 +14,8 @@ namespace recuda::vgpu {
 inline constexpr uint8_t kClusterBarrier = 16;
 /// The same for who waits for a phase of an mbarrier.
 inline constexpr uint8_t kPhaseWait = 17;
+/// And for who waits for the other warps of its warpgroup.
+inline constexpr uint8_t kWarpgroupWait = 18;
 
 class Cluster {
  public:

@@ -83,6 +83,15 @@ class SharedMemory {
     /// an atomic. (peer.cpp)
     bool check_peer(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width, bool reads,
                     bool writes, const std::byte* values);
+    /// For reads that are not a thread's own (operands of asynchronous products): checks that `width` bytes, at most a
+    /// line of 16, lie in a variable, are written, and were written before this instruction of `warp`; nothing is noted.
+    /// False after a fault. (operand.cpp)
+    bool read_operand(Warp& warp, const Instruction& in, uint64_t address, uint32_t width);
+    /// The time now; what is written later has a later stamp.
+    uint32_t mark() { return now_++; }
+    /// Reports a write after `mark` to bytes that `read`, an instruction of the warp, reads until it is waited for.
+    bool check_unchanged(Warp& warp, const Instruction& read, uint64_t address, uint32_t width, uint32_t mark);
+
     /// The block has ended: reports an access by another block that is not ordered before it.
     void check_left(Block& owner);
     /// An address that this block's threads use for shared memory of the cluster, its rank made explicit.

@@ -1,10 +1,5 @@
-// ldmatrix, stmatrix and mma: what the lanes of a warp do to small matrices that they hold together.
-//
-// Layouts are those of the PTX ISA 9.0, section 9.7.14: with group = lane / 4, part = lane % 4 and p elements a
-// register, register r of A holds row group + 8 (r % 2), columns 4 p (r / 2) + p part + i; register r of B holds rows 4
-// p r + p part + i of column group; register r of D (one 32-bit value each) holds row group + 8 (r / 2), column 2 part
-// + r % 2. Products are exact and summed in double (integers exactly), then rounded once: the hardware's own order of
-// sums is not documented.
+// ldmatrix and stmatrix: what the lanes of a warp move between shared memory and the registers in which they hold small
+// matrices together. Layouts are those of the PTX ISA 9.0, section 9.7.14.5.
 #include <fmt/format.h>
 
 #include <bit>
@@ -35,73 +30,45 @@ bool whole_warp(Warp& warp, const Instruction& in, Mask active) {
     return false;
 }
 
-uint32_t elements_a_register(Element element) {
-    switch (element) {
-        case Element::f64:
-        case Element::f32:
-        case Element::tf32:
-        case Element::s32:
-            return 1;
-        case Element::f16:
-        case Element::bf16:
-            return 2;
-        default:
-            return 4;
-    }
-}
+namespace {
 
-double element_value(Element element, uint64_t bits) {
-    switch (element) {
-        case Element::f64:
-            return as_double(bits);
-        case Element::f32:
-            return as_float(static_cast<uint32_t>(bits));
-        case Element::tf32:
-            return as_float(static_cast<uint32_t>(bits) & 0xffffe000u);
-        case Element::s32:
-            return static_cast<int32_t>(bits);
-        case Element::f16:
-            return from_half(static_cast<uint16_t>(bits));
-        case Element::bf16:
-            return from_bfloat(static_cast<uint16_t>(bits));
-        case Element::s8:
-            return static_cast<int8_t>(bits);
-        case Element::u8:
-            return static_cast<uint8_t>(bits);
-        case Element::e4m3:
-            return from_small<kE4m3>(static_cast<uint8_t>(bits));
-        case Element::e5m2:
-            return from_small<kE5m2>(static_cast<uint8_t>(bits));
-    }
-    return 0;
-}
+constexpr std::pair<std::string_view, Element> kElements[] = {
+    {"f64", Element::f64},   {"f32", Element::f32},   {"tf32", Element::tf32}, {"s32", Element::s32},
+    {"f16", Element::f16},   {"bf16", Element::bf16}, {"e4m3", Element::e4m3}, {"e5m2", Element::e5m2},
+    {"e3m2", Element::e3m2}, {"e2m3", Element::e2m3}, {"e2m1", Element::e2m1}, {"s8", Element::s8},
+    {"u8", Element::u8},     {"s4", Element::s4},     {"u4", Element::u4},     {"b1", Element::b1}};
 
-uint64_t element_bits(Element element, double value, bool saturates) {
-    switch (element) {
-        case Element::f64:
-            return bits_of(value);
-        case Element::f16:
-            return to_half(float_to_odd(value));
-        case Element::s32: {
-            // Sums of products of bytes are exact in double.
-            const auto exact = static_cast<int64_t>(value);
-            if (!saturates) return static_cast<uint32_t>(exact);
-            return static_cast<uint32_t>(
-                std::clamp<int64_t>(exact, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
-        }
-        default:
-            return bits_of(canonical(static_cast<float>(value)));
-    }
+}  // namespace
+
+bool is_element(std::string_view type) {
+    return std::any_of(std::begin(kElements), std::end(kElements), [&](const auto& row) { return row.first == type; });
 }
 
 Element element_of(std::string_view type) {
-    static constexpr std::pair<std::string_view, Element> kNames[] = {
-        {"f64", Element::f64},   {"f32", Element::f32},   {"tf32", Element::tf32}, {"s32", Element::s32},
-        {"f16", Element::f16},   {"bf16", Element::bf16}, {"s8", Element::s8},     {"u8", Element::u8},
-        {"e4m3", Element::e4m3}, {"e5m2", Element::e5m2}};
-    for (const auto& [name, element] : kNames)
+    for (const auto& [name, element] : kElements)
         if (name == type) return element;
     throw Unsupported(fmt::format("matrices of {}", type));
+}
+
+uint32_t bits_of(Element element) {
+    switch (element) {
+        case Element::f64:
+            return 64;
+        case Element::f32:
+        case Element::tf32:
+        case Element::s32:
+            return 32;
+        case Element::f16:
+        case Element::bf16:
+            return 16;
+        case Element::s4:
+        case Element::u4:
+            return 4;
+        case Element::b1:
+            return 1;
+        default:
+            return 8;
+    }
 }
 
 namespace {
@@ -113,14 +80,6 @@ struct Registers : Extra {
     std::vector<uint32_t> offsets;
     bool transposed = false;
 };
-
-uint64_t element_at(Warp& warp, uint32_t offset, uint32_t lane, uint32_t i, uint32_t per_register,
-                    uint32_t register_bytes) {
-    const uint32_t bytes = register_bytes / per_register;
-    uint64_t bits = 0;
-    std::memcpy(&bits, warp.registers + offset + lane * register_bytes + i * bytes, bytes);
-    return bits;
-}
 
 /// Rows of 8x8 matrices of 16-bit elements: lane 8 m + r names row r of matrix m.
 void load_matrix(Warp& warp, const Instruction& in, Mask active) {
@@ -217,109 +176,9 @@ void decode_stmatrix(Decoder& decoder, const ptx::Statement& statement, Instruct
     decode_matrix_rows(decoder, statement, in, false);
 }
 
-struct Product : Extra {
-    uint32_t m = 16, n = 8, k = 16;
-    Element a, b, c, d;
-    std::vector<uint32_t> a_registers, b_registers, c_registers, d_registers;
-    bool saturates = false;
-};
-
-/// Registers of an operand as elements of a matrix: A by rows of 16, B by columns.
-void gather_operand(Warp& warp, const Product& product, bool is_a, double (*to)[64]) {
-    const Element element = is_a ? product.a : product.b;
-    const auto& registers = is_a ? product.a_registers : product.b_registers;
-    const uint32_t p = elements_a_register(element), bytes = element == Element::f64 ? 8 : 4;
-    const bool two_halves = is_a && product.m == 16;
-    for (uint32_t r = 0; r < registers.size(); ++r) {
-        const uint32_t k = (two_halves ? r / 2 : r) * 4 * p, half = two_halves ? 8 * (r % 2) : 0;
-        for (uint32_t lane = 0; lane < kLanes; ++lane)
-            for (uint32_t i = 0; i < p; ++i)
-                to[lane / 4 + half][k + lane % 4 * p + i] =
-                    element_value(element, element_at(warp, registers[r], lane, i, p, bytes));
-    }
-}
-
-void multiply(Warp& warp, const Instruction& in, Mask active) {
-    if (!whole_warp(warp, in, active)) return;
-    const auto& product = static_cast<const Product&>(*in.extra);
-    alignas(64) double a[16][64], columns[8][64], b[64][8], sum[16][8];
-    gather_operand(warp, product, true, a);
-    gather_operand(warp, product, false, columns);
-    for (uint32_t k = 0; k < product.k; ++k)
-        for (uint32_t n = 0; n < 8; ++n) b[k][n] = columns[n][k];
-    for (uint32_t m = 0; m < product.m; ++m) {
-        double row[8] = {};
-        for (uint32_t k = 0; k < product.k; ++k)
-            for (uint32_t n = 0; n < 8; ++n) row[n] = std::fma(a[m][k], b[k][n], row[n]);
-        std::memcpy(sum[m], row, sizeof row);
-    }
-    const uint32_t per_c = product.c == Element::f16 ? 2 : 1, per_d = product.d == Element::f16 ? 2 : 1;
-    const uint32_t c_bytes = product.c == Element::f64 ? 8 : 4, d_bytes = product.d == Element::f64 ? 8 : 4;
-    for (uint32_t e = 0; e < product.m / 4; ++e)
-        for (uint32_t lane = 0; lane < kLanes; ++lane) {
-            const uint32_t row = lane / 4 + 8 * (e / 2), column = lane % 4 * 2 + e % 2;
-            const double c = element_value(
-                product.c, element_at(warp, product.c_registers[e / per_c], lane, e % per_c, per_c, c_bytes));
-            sum[row][column] += c;
-        }
-    for (uint32_t e = 0; e < product.m / 4; ++e)
-        for (uint32_t lane = 0; lane < kLanes; ++lane) {
-            const uint32_t row = lane / 4 + 8 * (e / 2), column = lane % 4 * 2 + e % 2, bytes = d_bytes / per_d;
-            const uint64_t bits = element_bits(product.d, sum[row][column], product.saturates);
-            std::memcpy(warp.registers + product.d_registers[e / per_d] + lane * d_bytes + e % per_d * bytes, &bits,
-                        bytes);
-        }
-}
-
-void decode_mma(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
-    Modifiers modifiers(statement);
-    auto product = std::make_unique<Product>();
-    if (!modifiers.take("sync") || !modifiers.take("aligned")) throw Unsupported("this form");
-    struct Shape {
-        std::string_view name;
-        uint32_t m, k;
-    };
-    static constexpr Shape kShapes[] = {
-        {"m16n8k4", 16, 4}, {"m16n8k8", 16, 8}, {"m16n8k16", 16, 16}, {"m16n8k32", 16, 32}, {"m8n8k4", 8, 4}};
-    bool known = false;
-    for (const Shape& shape : kShapes)
-        if (modifiers.take(shape.name)) product->m = shape.m, product->k = shape.k, known = true;
-    if (!known || !modifiers.take("row") || !modifiers.take("col")) throw Unsupported("this shape");
-    product->saturates = modifiers.take("satfinite");
-    std::vector<Element> types;
-    for (size_t i = statement.parts.size() < 5 ? statement.parts.size() : statement.parts.size() - 4;
-         i < statement.parts.size(); ++i) {
-        types.push_back(element_of(statement.parts[i]));
-        modifiers.take(statement.parts[i]);
-    }
-    modifiers.finish({4});
-    if (types.size() != 4) throw Unsupported("this form");
-    product->d = types[0], product->a = types[1], product->b = types[2], product->c = types[3];
-    const bool is_double = product->a == Element::f64;
-    if (product->m == 8 && !is_double) throw Unsupported("this shape");
-    const auto registers = [&](const ptx::Operand& list, std::vector<uint32_t>& into, bool destination) {
-        const std::vector<ptx::Operand> one{list};
-        const auto type = is_double ? ptx::Type::f64 : ptx::Type::b32;
-        for (const auto& element : list.kind == Kind::vector ? list.elements : one)
-            into.push_back(destination ? decoder.destination(element, type) : decoder.source(element, type));
-    };
-    registers(statement.operands[0], product->d_registers, true);
-    registers(statement.operands[1], product->a_registers, false);
-    registers(statement.operands[2], product->b_registers, false);
-    registers(statement.operands[3], product->c_registers, false);
-    const uint32_t p = elements_a_register(product->a);
-    const auto sums = [&](Element element) { return product->m / 4 / (element == Element::f16 ? 2 : 1); };
-    if (p != elements_a_register(product->b) || product->a_registers.size() != product->m / 8 * product->k / (4 * p) ||
-        product->b_registers.size() != product->k / (4 * p) || product->c_registers.size() != sums(product->c) ||
-        product->d_registers.size() != sums(product->d))
-        throw Unsupported("this combination of shape and types");
-    in.mix = Mix::tensor;
-    in.run = multiply;
-    in.extra = decoder.keep(std::move(product));
-}
-
 constexpr OpRow kRows[] = {
-    {"ldmatrix", decode_ldmatrix}, {"stmatrix", decode_stmatrix}, {"mma", decode_mma}, {"wmma", decode_wmma}};
+    {"ldmatrix", decode_ldmatrix}, {"stmatrix", decode_stmatrix}, {"mma", decode_mma},
+    {"wmma", decode_wmma},         {"wgmma", decode_wgmma}};
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 // fragment's elements by rows (A, C, D) or columns (B), lane after lane; a fragment with more places than elements
 // holds them again.
 #include <cstring>
+#include <type_traits>
 
 #include "device/vgpu/block.h"
 #include "device/vgpu/memory/access.h"
@@ -9,6 +10,7 @@
 #include "device/vgpu/ops/lanes.h"
 #include "device/vgpu/ops/matrix.h"
 #include "device/vgpu/ops/modifiers.h"
+#include "device/vgpu/ops/tensor_sum.h"
 #include "device/vgpu/program.h"
 
 namespace recuda::vgpu {
@@ -17,23 +19,23 @@ namespace {
 using Kind = ptx::Operand::Kind;
 using ptx::Space;
 
+/// Elements are kept in units of whole bytes; those below a byte in words, along the rows of A and the columns of B.
 struct Fragment {
     Element element = Element::f32;
     std::vector<uint32_t> registers;
-    uint32_t rows = 16, columns = 16;
-    uint32_t bytes() const { return element == Element::f64 ? 8 : 4 / elements_a_register(element); }
+    uint32_t rows = 16, columns = 16;  // in units
+    uint32_t unit_bits() const { return bits_of(element) < 8 ? 32 : bits_of(element); }
+    uint32_t bytes() const { return unit_bits() / 8; }
     uint32_t register_bytes() const { return element == Element::f64 ? 8 : 4; }
-    uint32_t places() const { return registers.size() * elements_a_register(element); }  // a lane
+    uint32_t a_register() const { return register_bytes() / bytes(); }          // units
+    uint32_t places() const { return registers.size() * a_register(); }         // a lane
+    uint32_t elements_a_unit() const { return unit_bits() / bits_of(element); }
     /// Where the bits of place `e` of a lane lie.
     std::byte* at(Warp& warp, uint32_t lane, uint32_t e) const {
-        const uint32_t p = elements_a_register(element);
-        return warp.registers + registers[e / p] + lane * register_bytes() + e % p * bytes();
+        return warp.registers + registers[e / a_register()] + lane * register_bytes() + e % a_register() * bytes();
     }
-    double value(Warp& warp, uint32_t index) const {
-        uint64_t bits = 0;
-        std::memcpy(&bits, at(warp, index / places(), index % places()), bytes());
-        return element_value(element, bits);
-    }
+    /// The same of unit `index` of the matrix, by rows.
+    std::byte* unit(Warp& warp, uint32_t index) const { return at(warp, index / places(), index % places()); }
 };
 
 struct Wmma : Extra {
@@ -41,7 +43,7 @@ struct Wmma : Extra {
     Space space = Space::none;
     bool by_rows = true;  // of a move's matrix in memory
     uint32_t stride = 0;  // register offset, in elements; 0: dense
-    bool saturates = false;
+    Product product;
 };
 
 /// Copies a fragment from or to memory, one element of every lane at a time.
@@ -60,11 +62,11 @@ void move_fragment(Warp& warp, const Instruction& in, Mask active) {
             const uint32_t place = lane * places + e, index = place % count, row = index / fragment.columns,
                            column = index % fragment.columns;
             if (!kLoads && place >= count) lanes &= ~(Mask{1} << lane);
-            const uint64_t stride = wmma.stride != 0 ? warp.lanes<uint32_t>(wmma.stride)[lane]
-                                    : wmma.by_rows   ? fragment.columns
-                                                     : fragment.rows;
+            const uint64_t along = wmma.by_rows ? column : row, across = wmma.by_rows ? row : column;
+            const uint64_t length = (wmma.by_rows ? fragment.columns : fragment.rows) * fragment.elements_a_unit();
+            const uint64_t stride = wmma.stride != 0 ? warp.lanes<uint32_t>(wmma.stride)[lane] : length;
             address[lane] =
-                base[lane] + (wmma.by_rows ? row * stride + column : column * stride + row) * fragment.bytes();
+                base[lane] + across * stride * bits_of(fragment.element) / 8 + along * fragment.bytes();
         }
         if (lanes == 0) continue;
         for (uint32_t lane = 0; lane < kLanes; ++lane)
@@ -102,23 +104,46 @@ void move_fragment(Warp& warp, const Instruction& in, Mask active) {
     }
 }
 
+/// Eight columns of B from `first`.
+void gather_tile(Warp& warp, const Wmma& wmma, uint32_t first, Tile& tile) {
+    alignas(64) std::byte columns[kTileColumns][kMostK * 8];
+    for (uint32_t n = 0; n < kTileColumns; ++n)
+        for (uint32_t unit = 0; unit < wmma.b.rows; ++unit)
+            std::memcpy(columns[n] + unit * wmma.b.bytes(),
+                        wmma.b.unit(warp, unit * wmma.b.columns + first + n), wmma.b.bytes());
+    read_tile(wmma.product, columns[0], sizeof columns[0], tile);
+}
+
+void gather_row(Warp& warp, const Wmma& wmma, uint32_t m, Row& row) {
+    std::byte elements[kMostK * 8];
+    for (uint32_t unit = 0; unit < wmma.a.columns; ++unit)
+        std::memcpy(elements + unit * wmma.a.bytes(), wmma.a.unit(warp, m * wmma.a.columns + unit), wmma.a.bytes());
+    read_row(wmma.product, elements, row);
+}
+
+/// Sum is the bits of C and D: uint32_t, or double.
+template <typename Sum>
 void multiply(Warp& warp, const Instruction& in, Mask active) {
     if (!whole_warp(warp, in, active)) return;
     const auto& wmma = static_cast<const Wmma&>(*in.extra);
-    const uint32_t m = wmma.d.rows, n = wmma.d.columns, k = wmma.a.columns;
-    std::vector<double> a(m * k), b(k * n), d(m * n);
-    for (uint32_t i = 0; i < m * k; ++i) a[i] = wmma.a.value(warp, i);
-    for (uint32_t i = 0; i < k * n; ++i) b[i] = wmma.b.value(warp, i);
-    for (uint32_t row = 0; row < m; ++row)
-        for (uint32_t column = 0; column < n; ++column) {
-            double sum = 0;
-            for (uint32_t i = 0; i < k; ++i) sum += a[row * k + i] * b[i * n + column];
-            d[row * n + column] = sum + wmma.c.value(warp, row * n + column);
+    const uint32_t rows = wmma.d.rows, columns = wmma.d.columns;
+    std::vector<Sum> sums(size_t{rows} * columns);
+    for (uint32_t i = 0; i < rows * columns; ++i) std::memcpy(&sums[i], wmma.c.unit(warp, i), wmma.c.bytes());
+    for (uint32_t first = 0; first < columns; first += kTileColumns) {
+        Tile tile;
+        gather_tile(warp, wmma, first, tile);
+        for (uint32_t m = 0; m < rows; ++m) {
+            Row row;
+            gather_row(warp, wmma, m, row);
+            Sum* at = sums.data() + size_t{m} * columns + first;
+            if constexpr (std::is_same_v<Sum, double>)
+                add_doubles(wmma.product.k, row, tile, at, at);
+            else
+                add_products(wmma.product, row, tile, at, at);
         }
-    for (uint32_t i = 0; i < kLanes * wmma.d.places(); ++i) {
-        const uint64_t bits = element_bits(wmma.d.element, d[i % (m * n)], wmma.saturates);
-        std::memcpy(wmma.d.at(warp, i / wmma.d.places(), i % wmma.d.places()), &bits, wmma.d.bytes());
     }
+    for (uint32_t i = 0; i < kLanes * wmma.d.places(); ++i)
+        std::memcpy(wmma.d.at(warp, i / wmma.d.places(), i % wmma.d.places()), &sums[i % sums.size()], wmma.d.bytes());
 }
 
 struct Shape {
@@ -129,6 +154,8 @@ constexpr Shape kShapes[] = {{"m16n16k16", 16, 16, 16},
                              {"m8n32k16", 8, 32, 16},
                              {"m32n8k16", 32, 8, 16},
                              {"m16n16k8", 16, 16, 8},
+                             {"m8n8k32", 8, 8, 32},
+                             {"m8n8k128", 8, 8, 128},
                              {"m8n8k4", 8, 8, 4}};
 
 Shape take_shape(Modifiers& modifiers) {
@@ -164,8 +191,10 @@ void decode_move(Decoder& base, const ptx::Statement& statement, Instruction& in
     wmma->d.element = element_of(statement.parts.back());
     modifiers.take(statement.parts.back());
     modifiers.finish({2, 3});
-    wmma->d.rows = part == 'b' ? shape.k : shape.m;
-    wmma->d.columns = part == 'a' ? shape.k : shape.n;
+    const uint32_t k = shape.k / wmma->d.elements_a_unit();
+    if (wmma->d.elements_a_unit() > 1 && wmma->by_rows != (part == 'a')) throw Unsupported("this layout");
+    wmma->d.rows = part == 'b' ? k : shape.m;
+    wmma->d.columns = part == 'a' ? k : shape.n;
     take_registers(decoder, statement.operands[loads ? 0 : 1], wmma->d, loads);
     resolve_address(decoder, statement.operands[loads ? 1 : 0], in);
     if (statement.operands.size() == 3) wmma->stride = decoder.source(statement.operands[2], ptx::Type::u32);
@@ -188,26 +217,34 @@ void decode_wmma(Decoder& decoder, const ptx::Statement& statement, Instruction&
     }
     auto wmma = std::make_unique<Wmma>();
     const Shape shape = take_shape(modifiers);
-    wmma->saturates = modifiers.take("satfinite");
+    Product& product = wmma->product;
+    product.saturates = modifiers.take("satfinite");
+    product.counts_both = modifiers.take("and");
+    if (!product.counts_both) modifiers.take("xor");
+    modifiers.take("popc");
+    modifiers.take("rn");
     std::vector<Element> types;
-    for (size_t i = 1; i < statement.parts.size(); ++i) {
-        if (ptx::type_named(statement.parts[i]) == ptx::Type::none || !modifiers.take(statement.parts[i])) continue;
-        types.push_back(element_of(statement.parts[i]));
-    }
+    for (const std::string_view part : statement.parts)
+        if (is_element(part) && modifiers.take(part)) types.push_back(element_of(part));
     modifiers.finish({4});
     // .d.c for halves, whose A and B are f16; .d.a.b.c else.
     if (types.size() == 2) types = {types[0], Element::f16, Element::f16, types[1]};
     if (types.size() != 4) throw Unsupported("these types");
+    product.d = types[0], product.a = types[1], product.b = types[2], product.c = types[3];
+    product.k = shape.k;
+    product.model = model_of(product, false);
     wmma->d = {types[0], {}, shape.m, shape.n};
     wmma->a = {types[1], {}, shape.m, shape.k};
     wmma->b = {types[2], {}, shape.k, shape.n};
     wmma->c = {types[3], {}, shape.m, shape.n};
+    wmma->a.columns /= wmma->a.elements_a_unit();
+    wmma->b.rows /= wmma->b.elements_a_unit();
     take_registers(decoder, statement.operands[0], wmma->d, true);
     take_registers(decoder, statement.operands[1], wmma->a, false);
     take_registers(decoder, statement.operands[2], wmma->b, false);
     take_registers(decoder, statement.operands[3], wmma->c, false);
     in.mix = Mix::tensor;
-    in.run = multiply;
+    in.run = product.a == Element::f64 ? multiply<double> : multiply<uint32_t>;
     in.extra = decoder.keep(std::move(wmma));
 }
 

@@ -1,0 +1,64 @@
+// Shared memory as operands of asynchronous instructions: read by the hardware between the instruction and its wait.
+#include <fmt/format.h>
+
+#include "device/vgpu/block.h"
+#include "device/vgpu/memory/shared.h"
+
+namespace recuda::vgpu {
+
+bool SharedMemory::read_operand(Warp& warp, const Instruction& in, uint64_t address, uint32_t width) {
+    uint64_t addresses[kLanes];
+    const auto outside = [&] {
+        for (uint64_t& at : addresses) at = address;
+        return out_of_bounds(warp, in, addresses, 1, width);
+    };
+    if (address + width > bytes_.size()) return !outside();
+    const uint32_t first = address >> shift_, count = ((address + width - 1) >> shift_) - first + 1;
+    uint32_t bad = 0;
+    for (uint32_t i = 0; i < count; ++i) bad |= write_stamp_[first + i] - start_ > block_seen_ - start_;
+    if (bad == 0) return true;
+    if (outside()) return false;
+    for (uint32_t g = first; checks_ && g < first + count; ++g) {
+        const uint32_t written = write_stamp_[g];
+        if (written == kGapStamp || written == kPeerStamp) continue;
+        if (written < start_) {
+            const auto [name, offset] = name_of(address);
+            warp.fault(in, kFullMask,
+                       {.check = Check::uninitialised,
+                        .message = fmt::format("byte {} of shared variable {} is read before anything is written to it",
+                                               offset, name),
+                        .buffer = name,
+                        .byte_offset = offset,
+                        .bytes = width});
+            return false;
+        }
+        if (!in_order(warp.index, warp.thread(0), write_who_[g], written))
+            return race(warp, in, 0, address, width, write_who_[g], false);
+    }
+    return true;
+}
+
+bool SharedMemory::check_unchanged(Warp& warp, const Instruction& read, uint64_t address, uint32_t width,
+                                   uint32_t mark) {
+    for (uint64_t g = address >> shift_; g <= (address + width - 1) >> shift_; ++g) {
+        const uint32_t written = write_stamp_[g];
+        if (written <= mark || written == kGapStamp || written == kPeerStamp) continue;
+        const uint32_t who = write_who_[g], thread = who & ((1u << kThreadBits) - 1);
+        const auto [name, offset] = name_of(address);
+        Block& block = *warp.block;
+        const uint32_t line = block.line_of(program_->code[who >> kThreadBits], nullptr);
+        block.raise(block.line_of(read, warp.frame), warp.thread(0), 1,
+                    {.check = Check::shared_race,
+                     .message = fmt::format("byte {} of shared variable {} is written before the asynchronous "
+                                            "instruction that reads it has been waited for",
+                                            offset, name),
+                     .buffer = name,
+                     .byte_offset = offset,
+                     .bytes = width,
+                     .other = OtherAccess{line, block.id, block.launch->thread_at(thread)}});
+        return false;
+    }
+    return true;
+}
+
+}  // namespace recuda::vgpu

@@ -1,0 +1,332 @@
+#include "device/vgpu/ops/tensor_sum.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "device/vgpu/ops/formats.h"
+
+namespace recuda::vgpu {
+namespace {
+
+constexpr int kLeast = -126;      // no sum is aligned to a smaller exponent
+constexpr int32_t kNone = -1000;  // the exponent of zero: far below all others
+
+/// A float as significand and exponent, no smaller than `least`, that of the format's denormals.
+struct Parts {
+    float significand;
+    int32_t exponent;
+};
+template <int least>
+Parts parts_of(float value) {
+    const uint32_t bits = bits_of(value), field = bits >> 23 & 0xff;
+    const bool zero = (bits & 0x7fffffff) == 0;
+    Parts parts;
+    if constexpr (least == kLeast) {
+        const float normal = as_float((bits & 0x807fffffu) | 0x3f800000u);
+        parts.significand = field == 0 ? value * 0x1p126f : normal;
+        parts.exponent = std::max(static_cast<int32_t>(field) - 127, kLeast);
+    } else {
+        // No format with other denormals reaches the ends of f32: the scale is a normal number.
+        parts.exponent = std::max(static_cast<int32_t>(field) - 127, least);
+        parts.significand = value * as_float(static_cast<uint32_t>(127 - parts.exponent) << 23);
+    }
+    if (zero) parts.exponent = kNone;
+    // Infinity and NaN stay what they are: their sums show what the result is.
+    if (field == 0xff) parts = {value, 0};
+    return parts;
+}
+
+template <typename Bits>
+Bits bits_at(const std::byte* elements, uint32_t i) {
+    Bits bits;
+    std::memcpy(&bits, elements + i * sizeof(Bits), sizeof(Bits));
+    return bits;
+}
+
+uint32_t nibble_at(const std::byte* elements, uint32_t i) {
+    return static_cast<uint32_t>(elements[i / 2]) >> i % 2 * 4 & 15;
+}
+
+Parts float_at(Element element, const std::byte* elements, uint32_t i) {
+    switch (element) {
+        case Element::f16:
+            return parts_of<-14>(from_half(bits_at<uint16_t>(elements, i)));
+        case Element::bf16:
+            return parts_of<kLeast>(from_bfloat(bits_at<uint16_t>(elements, i)));
+        case Element::tf32:
+            return parts_of<kLeast>(as_float(bits_at<uint32_t>(elements, i) & 0xffffe000u));
+        case Element::e4m3:
+            return parts_of<-6>(from_small<kE4m3>(bits_at<uint8_t>(elements, i)));
+        case Element::e5m2:
+            return parts_of<-14>(from_small<kE5m2>(bits_at<uint8_t>(elements, i)));
+        case Element::e3m2:
+            return parts_of<-2>(from_small<kE3m2>(bits_at<uint8_t>(elements, i) & 0x3f));
+        case Element::e2m3:
+            return parts_of<0>(from_small<kE2m3>(bits_at<uint8_t>(elements, i) & 0x3f));
+        case Element::e2m1:
+            return parts_of<0>(from_small<kE2m1>(bits_at<uint8_t>(elements, i) >> 2 & 0xf));
+        default:
+            return parts_of<kLeast>(as_float(bits_at<uint32_t>(elements, i)));
+    }
+}
+
+int32_t whole_at(Element element, const std::byte* elements, uint32_t i) {
+    switch (element) {
+        case Element::s8:
+            return bits_at<int8_t>(elements, i);
+        case Element::u8:
+            return bits_at<uint8_t>(elements, i);
+        case Element::s4:
+            return static_cast<int32_t>(nibble_at(elements, i) << 28) >> 28;
+        case Element::u4:
+            return static_cast<int32_t>(nibble_at(elements, i));
+        default:
+            return bits_at<int32_t>(elements, i);
+    }
+}
+
+/// Elements that a sum of integers goes over: words of bits for b1.
+uint32_t terms(const Product& product) { return product.a == Element::b1 ? product.k / 32 : product.k; }
+
+template <Element element>
+void read_floats(const std::byte* elements, uint32_t k, float sign, Row& row) {
+    uint32_t special = 0;
+    for (uint32_t i = 0; i < k; ++i) {
+        const Parts parts = float_at(element, elements, i);
+        row.significand[i] = sign * parts.significand;
+        row.exponent[i] = parts.exponent;
+        special |= (bits_of(parts.significand) & 0x7f800000u) == 0x7f800000u;
+    }
+    row.special = special != 0;
+}
+
+void read_any_floats(Element element, const std::byte* elements, uint32_t k, bool negates, Row& row) {
+    const float sign = negates ? -1.0f : 1.0f;
+    switch (element) {
+        case Element::f16:
+            return read_floats<Element::f16>(elements, k, sign, row);
+        case Element::bf16:
+            return read_floats<Element::bf16>(elements, k, sign, row);
+        case Element::tf32:
+            return read_floats<Element::tf32>(elements, k, sign, row);
+        case Element::e4m3:
+            return read_floats<Element::e4m3>(elements, k, sign, row);
+        case Element::e5m2:
+            return read_floats<Element::e5m2>(elements, k, sign, row);
+        case Element::e3m2:
+            return read_floats<Element::e3m2>(elements, k, sign, row);
+        case Element::e2m3:
+            return read_floats<Element::e2m3>(elements, k, sign, row);
+        case Element::e2m1:
+            return read_floats<Element::e2m1>(elements, k, sign, row);
+        default:
+            return read_floats<Element::f32>(elements, k, sign, row);
+    }
+}
+
+void read_line(const Product& product, Element element, bool negates, const std::byte* elements, Row& row) {
+    row.special = false;
+    if (element == Element::f64) {
+        std::memcpy(row.real, elements, product.k * sizeof(double));
+    } else if (is_whole(element)) {
+        for (uint32_t i = 0; i < terms(product); ++i) row.whole[i] = whole_at(element, elements, i);
+    } else {
+        read_any_floats(element, elements, product.k, negates, row);
+    }
+}
+
+/// Towards zero with `bits` fraction bits, denormals of f32 included; beyond the largest, infinity.
+inline float cut(double value, int bits) {
+    const double magnitude = std::fabs(value);
+    if (bits < 23) {
+        const double low = std::max(magnitude, 0x1p-126);
+        // Adding this leaves the wanted digits at the end of the sum, rounded to nearest; one step back where above.
+        const double shift = as_double((bits_of(low) & 0x7ff0000000000000) + (uint64_t(52 - bits) << 52)) * 1.5;
+        double kept = (magnitude + shift) - shift;
+        if (kept > magnitude) kept -= shift / 1.5 * 0x1p-52;
+        value = std::copysign(kept, value);
+    }
+    const auto nearest = static_cast<float>(value);
+    const bool beyond = std::fabs(static_cast<double>(nearest)) > magnitude && magnitude < 0x1p128;
+    const float result = as_float(beyond ? bits_of(nearest) - 1 : bits_of(nearest));
+    return result + 0.0f;  // no -0
+}
+
+struct Sums {
+    alignas(32) double value[kTileColumns];
+};
+
+/// The sum of products from `from` to `to` and c, as a tensor core aligns them.
+void add_step(const Row& row, const Tile& tile, uint32_t from, uint32_t to, int fraction, const float* c_significand,
+              const int32_t* c_exponent, Sums& sums) {
+    alignas(32) int32_t largest[kTileColumns];
+    for (uint32_t n = 0; n < kTileColumns; ++n) largest[n] = std::max(c_exponent[n], kLeast);
+    for (uint32_t k = from; k < to; ++k)
+        for (uint32_t n = 0; n < kTileColumns; ++n)
+            largest[n] = std::max(largest[n], row.exponent[k] + tile.exponent[k][n]);
+    const auto scale = [&](int32_t below) {
+        return as_float(static_cast<uint32_t>(std::max(127 + fraction + below, 0)) << 23);
+    };
+    alignas(32) double total[kTileColumns];
+    for (uint32_t n = 0; n < kTileColumns; ++n)
+        total[n] = static_cast<int32_t>(c_significand[n] * scale(c_exponent[n] - largest[n]));
+    for (uint32_t first = from; first < to; first += 8) {
+        // Eight products below 4 * 2^25 each fit an int.
+        alignas(32) int32_t part[kTileColumns] = {};
+        for (uint32_t k = first; k < std::min(first + 8, to); ++k)
+            for (uint32_t n = 0; n < kTileColumns; ++n)
+                part[n] += static_cast<int32_t>(row.significand[k] * tile.significand[k][n] *
+                                                scale(row.exponent[k] + tile.exponent[k][n] - largest[n]));
+        for (uint32_t n = 0; n < kTileColumns; ++n) total[n] += part[n];
+    }
+    for (uint32_t n = 0; n < kTileColumns; ++n)
+        sums.value[n] = total[n] * as_double(static_cast<uint64_t>(1023 + largest[n] - fraction) << 52);
+}
+
+bool finite(float value) { return (bits_of(value) & 0x7f800000u) != 0x7f800000u; }
+
+/// All steps, of finite numbers; true where a sum of an early step has left the format.
+bool add_finite(const Product& product, const Row& row, const Tile& tile, float* sum) {
+    const bool half = product.d == Element::f16;
+    for (uint32_t from = 0; from < product.k; from += product.model.step) {
+        alignas(32) float significand[kTileColumns];
+        alignas(32) int32_t exponent[kTileColumns];
+        uint32_t left = 0;
+        for (uint32_t n = 0; n < kTileColumns; ++n) left |= !finite(sum[n]);
+        if (left != 0) return true;
+        for (uint32_t n = 0; n < kTileColumns; ++n) {
+            const Parts parts = half ? parts_of<-14>(sum[n]) : parts_of<kLeast>(sum[n]);
+            significand[n] = parts.significand;
+            exponent[n] = parts.exponent;
+        }
+        Sums sums;
+        add_step(row, tile, from, std::min(product.k, from + product.model.step), product.model.fraction_bits,
+                 significand, exponent, sums);
+        if (half)
+            for (uint32_t n = 0; n < kTileColumns; ++n) sum[n] = from_half(to_half(float_to_odd(sums.value[n])));
+        else
+            for (uint32_t n = 0; n < kTileColumns; ++n) sum[n] = cut(sums.value[n], product.model.result_bits);
+    }
+    return false;
+}
+
+/// The same where infinities or NaN are about: a column that has some gets what IEEE arithmetic makes of them.
+void add_special(const Product& product, const Row& row, const Tile& tile, float* sum) {
+    Row plain_row = row;
+    Tile plain = tile;
+    for (uint32_t n = 0; n < kTileColumns; ++n) {
+        Product step = product;
+        float extreme = 0, own[kTileColumns] = {};
+        for (uint32_t from = 0; from < product.k; from += product.model.step) {
+            const uint32_t to = std::min(product.k, from + product.model.step);
+            if (!finite(sum[n])) extreme += sum[n], sum[n] = 0;
+            for (uint32_t k = from; k < to; ++k) {
+                const float factor = row.significand[k] * tile.significand[k][n];
+                const bool usual = finite(factor);
+                if (!usual) extreme += factor;
+                plain_row.significand[k - from] = usual ? row.significand[k] : 0;
+                plain_row.exponent[k - from] = usual ? row.exponent[k] : kNone;
+                plain.significand[k - from][0] = usual ? tile.significand[k][n] : 0;
+                plain.exponent[k - from][0] = usual ? tile.exponent[k][n] : kNone;
+                for (uint32_t other = 1; other < kTileColumns; ++other) {
+                    plain.significand[k - from][other] = 0;
+                    plain.exponent[k - from][other] = kNone;
+                }
+            }
+            step.k = to - from;
+            own[0] = sum[n];
+            add_finite(step, plain_row, plain, own);
+            sum[n] = own[0];
+        }
+        if (!finite(extreme)) sum[n] = canonical(extreme);
+    }
+}
+
+void add_floats(const Product& product, const Row& row, const Tile& tile, const uint32_t* c, uint32_t* d) {
+    alignas(32) float sum[kTileColumns], before[kTileColumns];
+    const bool half = product.d == Element::f16;
+    if (product.c == Element::f16)
+        for (uint32_t n = 0; n < kTileColumns; ++n) sum[n] = from_half(static_cast<uint16_t>(c[n]));
+    else
+        for (uint32_t n = 0; n < kTileColumns; ++n) sum[n] = as_float(c[n]);
+    if (half && product.c != Element::f16)
+        for (float& value : sum) value = from_half(to_half(value));
+    std::memcpy(before, sum, sizeof sum);
+    if (row.special || tile.special || add_finite(product, row, tile, sum)) {
+        std::memcpy(sum, before, sizeof sum);
+        add_special(product, row, tile, sum);
+    }
+    if (half)
+        for (uint32_t n = 0; n < kTileColumns; ++n) d[n] = to_half(sum[n]);
+    else
+        for (uint32_t n = 0; n < kTileColumns; ++n) d[n] = bits_of(canonical(sum[n]));
+}
+
+void add_wholes(const Product& product, const Row& row, const Tile& tile, const uint32_t* c, uint32_t* d) {
+    alignas(32) int32_t sum[kTileColumns] = {};
+    for (uint32_t k = 0; k < terms(product); ++k)
+        for (uint32_t n = 0; n < kTileColumns; ++n) {
+            if (product.a != Element::b1)
+                sum[n] += row.whole[k] * tile.whole[k][n];
+            else
+                sum[n] += std::popcount(static_cast<uint32_t>(product.counts_both ? row.whole[k] & tile.whole[k][n]
+                                                                                  : row.whole[k] ^ tile.whole[k][n]));
+        }
+    using Limits = std::numeric_limits<int32_t>;
+    for (uint32_t n = 0; n < kTileColumns; ++n) {
+        const int64_t exact = int64_t{sum[n]} + static_cast<int32_t>(c[n]);
+        d[n] = static_cast<uint32_t>(product.saturates ? std::clamp<int64_t>(exact, Limits::min(), Limits::max())
+                                                       : exact);
+    }
+}
+
+}  // namespace
+
+SumModel model_of(const Product& product, bool warpgroup) {
+    const bool eight_bits = !is_whole(product.a) && vgpu::bits_of(product.a) <= 8;
+    if (!eight_bits) return {};
+    if (warpgroup) return {.fraction_bits = 13, .result_bits = 13};
+    // Without instructions of its own for them, Hopper's mma multiplies 8-bit floats as f16, 16 at a time.
+    return {.step = 16};
+}
+
+void read_row(const Product& product, const std::byte* elements, Row& row) {
+    read_line(product, product.a, product.negates_a, elements, row);
+}
+
+void read_tile(const Product& product, const std::byte* elements, size_t pitch, Tile& tile) {
+    tile.special = false;
+    const bool whole = is_whole(product.b);
+    for (uint32_t n = 0; n < kTileColumns; ++n) {
+        Row column;
+        read_line(product, product.b, product.negates_b, elements + n * pitch, column);
+        tile.special |= column.special;
+        if (product.b == Element::f64) {
+            for (uint32_t k = 0; k < product.k; ++k) tile.real[k][n] = column.real[k];
+        } else if (whole) {
+            for (uint32_t k = 0; k < terms(product); ++k) tile.whole[k][n] = column.whole[k];
+        } else {
+            for (uint32_t k = 0; k < product.k; ++k) tile.significand[k][n] = column.significand[k];
+            for (uint32_t k = 0; k < product.k; ++k) tile.exponent[k][n] = column.exponent[k];
+        }
+    }
+}
+
+void add_products(const Product& product, const Row& row, const Tile& tile, const uint32_t* c, uint32_t* d) {
+    if (is_whole(product.a))
+        add_wholes(product, row, tile, c, d);
+    else
+        add_floats(product, row, tile, c, d);
+}
+
+void add_doubles(uint32_t k, const Row& row, const Tile& tile, const double* c, double* d) {
+    double sum[kTileColumns];
+    std::memcpy(sum, c, sizeof sum);
+    for (uint32_t i = 0; i < k; ++i)
+        for (uint32_t n = 0; n < kTileColumns; ++n) sum[n] = std::fma(row.real[i], tile.real[i][n], sum[n]);
+    std::memcpy(d, sum, sizeof sum);
+}
+
+}  // namespace recuda::vgpu

@@ -1,0 +1,73 @@
+// How a tensor core adds up: sums of products of a row of A and eight columns of B, bit for bit as Hopper makes them.
+//
+// Of a step's products and the sum so far, all exact, the largest exponent is taken (an element's own, products not
+// normalised, at least -126); each addend is cut off, towards zero, so many fraction bits below it; those are added
+// without error and the sum is rounded: to f32 towards zero, to f16 to nearest even. Products that are summed in
+// several steps round after each. Sources: Li et al., FTTN (2024); MMA-Sim (2025), whose table for Hopper is in
+// `model_of`. Integers are added exactly and wrap, or saturate; f64 is a chain of fused multiply-adds by rising k.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "device/vgpu/ops/matrix.h"
+
+namespace recuda::vgpu {
+
+inline constexpr uint32_t kTileColumns = 8;
+inline constexpr uint32_t kMostK = 64;
+
+struct SumModel {
+    int fraction_bits = 25;  // kept of an addend, below the largest exponent
+    int result_bits = 23;    // fraction bits of an f32 result
+    uint32_t step = kMostK;  // products that are added at once
+};
+
+/// What is multiplied and how it is added.
+struct Product {
+    Element a = Element::f16, b = Element::f16, c = Element::f32, d = Element::f32;
+    uint32_t k = 16;
+    SumModel model;
+    bool saturates = false;      // integers
+    bool counts_both = true;     // b1: bits that are set in both; else in one of the two
+    bool negates_a = false, negates_b = false;
+
+    uint32_t row_bytes() const { return k * vgpu::bits_of(a) / 8; }
+    uint32_t column_bytes() const { return k * vgpu::bits_of(b) / 8; }
+};
+
+/// What is known of a GPU's sums. `warpgroup`: of wgmma.
+SumModel model_of(const Product& product, bool warpgroup);
+
+/// A row of A. Floats as significand times a power of two, other types by their value.
+struct Row {
+    union {
+        alignas(64) float significand[kMostK];
+        double real[kMostK];
+        int32_t whole[kMostK];
+    };
+    int32_t exponent[kMostK];
+    bool special;  // it has an infinity or a NaN
+};
+
+/// Eight columns of B, element k of all of them side by side.
+struct Tile {
+    union {
+        alignas(64) float significand[kMostK][kTileColumns];
+        double real[kMostK][kTileColumns];
+        int32_t whole[kMostK][kTileColumns];
+    };
+    int32_t exponent[kMostK][kTileColumns];
+    bool special;
+};
+
+/// A row from its elements, k of them one after another.
+void read_row(const Product& product, const std::byte* elements, Row& row);
+/// Columns from their elements: those of column n start at elements + n * pitch.
+void read_tile(const Product& product, const std::byte* elements, size_t pitch, Tile& tile);
+
+/// d = row * tile + c for eight columns; of f16, bits in the low half.
+void add_products(const Product& product, const Row& row, const Tile& tile, const uint32_t* c, uint32_t* d);
+void add_doubles(uint32_t k, const Row& row, const Tile& tile, const double* c, double* d);
+
+}  // namespace recuda::vgpu
