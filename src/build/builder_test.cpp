@@ -296,6 +296,21 @@ TEST_F(BuilderTest, TakesPtxAsItStands) {
     EXPECT_EQ(build(request).outcome, Outcome::build_failed);
 }
 
+TEST_F(BuilderTest, AssemblesForTheArchitectureThatPtxIsFor) {
+    if (toolchain().ptxas.state != Tool::State::ok) GTEST_SKIP() << "there is no ptxas here: run ./setup";
+    BuildRequest request;
+    request.language = Language::ptx;
+    request.target = "sm_90";
+    request.file = "group.ptx";
+    request.source =
+        ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n wgmma.fence.sync.aligned;\n ret;\n}\n";
+    const BuildResult built = build(request);
+    ASSERT_EQ(built.outcome, Outcome::correct) << built.log;
+    EXPECT_FALSE(built.binaries[0].cubin.empty());
+    request.target = "sm_80";
+    EXPECT_EQ(build(request).outcome, Outcome::build_failed);
+}
+
 TEST_F(BuilderTest, PtxasFindsWrongInstructions) {
     if (toolchain().ptxas.state != Tool::State::ok) GTEST_SKIP() << "there is no ptxas here: run ./setup";
     BuildRequest request;

@@ -22,6 +22,14 @@ std::string with_name(std::string log, const std::string& path, const std::strin
 /// PTX newer than the ptxas at hand says nothing against the text: a driver may know it.
 bool is_too_new(std::string_view log) { return log.find("Unsupported .version") != std::string_view::npos; }
 
+/// PTX for one architecture alone (sm_90a, sm_100f) is assembled for just that where it is asked for the plain one: it
+/// runs on no other.
+std::string architecture_of(const std::string& text, const std::string& asked) {
+    const bool only_there =
+        text.size() == asked.size() + 1 && text.starts_with(asked) && (text.back() == 'a' || text.back() == 'f');
+    return only_there ? text : asked;
+}
+
 }  // namespace
 
 BuildResult compile_ptx(const BuildRequest& request, const Toolchain& chain) {
@@ -43,7 +51,8 @@ BuildResult compile_ptx(const BuildRequest& request, const Toolchain& chain) {
                           output = (folder.path() / "kernel.cubin").string();
         write_atomically(input, request.source);
         const ProcessResult assembled =
-            run_process({chain.ptxas.path, "--gpu-name=" + request.target, "-v", "-lineinfo", input, "-o", output},
+            run_process({chain.ptxas.path, "--gpu-name=" + architecture_of(module.target, request.target), "-v",
+                         "-lineinfo", input, "-o", output},
                         {.input = {}, .deadline_s = request.deadline_s, .environment = {}, .folder = {}});
         const std::string log = with_name(assembled.err + assembled.out, input, request.file);
         if (assembled.timed_out)
