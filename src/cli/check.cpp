@@ -6,14 +6,17 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/paths.h"
+#include "base/progress.h"
 #include "base/text.h"
 #include "build/builder.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/device_choice.h"
+#include "cli/profile.h"
 #include "cli/source_excerpt.h"
 #include "device/counters.h"
 #include "device/device.h"
+#include "device/gpus.h"
 #include "device/limits.h"
 #include "judge/compile.h"
 #include "judge/judge.h"
@@ -26,7 +29,7 @@ namespace {
 constexpr const char* kNoLegalPoint = "no point of the tunables satisfies every `require`";
 
 struct CheckWords {
-    std::string file, task, axes;
+    std::string file, task, axes, gpu;
     bool all = false, dry_run = false;
     int64_t schedules = 1;
     DeviceChoice device{.device = "vgpu"};
@@ -37,6 +40,7 @@ struct CheckWords {
         line.option("--axes", "T=8[,…]", axes, "Exactly this workload instead of the task's own list");
         line.option("--schedules", "N", schedules,
                     "Virtual GPU: run under N warp and block orders; results must not change");
+        line.option("--gpu", "NAME", gpu, "Virtual GPU: whose occupancy is shown: h200, l4, rtx4090 …; its target too");
         line.flag("--all", all, "Check every legal point of the tunables, not only the first");
         line.flag("--dry-run", dry_run, "Print the launch plan and launch nothing");
         device.declare(line);
@@ -58,12 +62,31 @@ Json refused(const KernelFile& file, const Task& task, const std::string& why) {
             {"log", why}};
 }
 
-Json described(const Checked& checked) {
+Json to_json(const Schedules& schedules) {
+    return {{"run", schedules.run},
+            {"different", schedules.different},
+            {"seed", schedules.seed == 0 ? Json() : Json(schedules.seed)},
+            {"bitwise", schedules.bitwise}};
+}
+
+Profile profile_of(const Checked& checked, const DeviceInfo& gpu) {
+    std::vector<LaunchShape> shapes;
+    for (const BuiltLaunch& launch : checked.launches)
+        shapes.push_back(shape_of(launch.kernel, launch.grid.volume(), static_cast<uint32_t>(launch.block.volume()),
+                                  launch.dynamic_shared_bytes, launch.resources, gpu));
+    Profile profile = profile_of(checked.counters, std::move(shapes), gpu);
+    profile.estimate = checked.evaluation.estimate;
+    return profile;
+}
+
+Json described(const Checked& checked, const DeviceInfo& gpu) {
     const Evaluation& evaluation = checked.evaluation;
     Json reports = Json::array(), workloads = Json::array();
     for (const Report& report : evaluation.verdict.reports) reports.push_back(to_json(report));
     for (const WorkloadVerdict& workload : evaluation.verdict.workloads) workloads.push_back(to_json(workload));
-    return {{"outcome", name(evaluation.outcome)},
+    Json measurements = Json::array();
+    for (const Measurement& measurement : evaluation.measurements) measurements.push_back(to_json(measurement));
+    Json document{{"outcome", name(evaluation.outcome)},
             {"task", evaluation.task},
             {"digest", evaluation.digest},
             {"tunables", evaluation.tunables},
@@ -73,8 +96,11 @@ Json described(const Checked& checked) {
             {"left_out", evaluation.verdict.left_out},
             {"resources", to_json(evaluation.resources)},
             {"counters", checked.counters ? to_json(*checked.counters) : Json()},
-            {"estimate", evaluation.estimate ? json_number(*evaluation.estimate) : Json()},
+            {"measurements", measurements},
+            {"schedules", to_json(checked.schedules)},
             {"log", json_text(evaluation.verdict.log)}};
+    add_to(document, profile_of(checked, gpu));
+    return document;
 }
 
 std::string point_text(const Point& point) {
@@ -84,7 +110,7 @@ std::string point_text(const Point& point) {
 }
 
 /// The verdict for a person: outcome, reports with their source, workloads, resources, traffic.
-std::string story(const Checked& checked, const KernelFile& file) {
+std::string story(const Checked& checked, const KernelFile& file, const DeviceInfo& gpu) {
     const Evaluation& evaluation = checked.evaluation;
     std::string text = fmt::format("{}: {} for {} on {}  {}\n", file.name, name(evaluation.outcome), evaluation.task,
                                    evaluation.device, point_text(evaluation.tunables));
@@ -97,11 +123,17 @@ std::string story(const Checked& checked, const KernelFile& file) {
     }
     if (!evaluation.verdict.left_out.empty())
         text += fmt::format("  left out here for their size: {}\n", joined(evaluation.verdict.left_out, "; "));
-    const Resources& used = evaluation.resources;
-    if (used.registers > 0)
-        text += fmt::format("  {} registers a thread, {} bytes spilled, {} bytes of static shared memory\n",
-                            used.registers, used.spill_bytes, used.shared_bytes);
-    if (checked.counters) text += shown(*checked.counters, file.text);
+    if (checked.schedules.run > 1)
+        text += fmt::format("  {} orders of warps and blocks, {}\n", checked.schedules.run,
+                            checked.schedules.different == 0
+                                ? (checked.schedules.bitwise ? "bit-equal" : "all right; floats are added by atomics")
+                                : fmt::format("{} runs differ, first with seed {}", checked.schedules.different,
+                                              checked.schedules.seed));
+    for (const Measurement& measurement : evaluation.measurements)
+        text += fmt::format("  {:<24} {:.0f} ns (median of {}; {:.0f} to {:.0f})\n", shown(Axes(measurement.axes)),
+                            measurement.median_ns, measurement.samples_ns.size(), measurement.low_ns,
+                            measurement.high_ns);
+    text += shown(profile_of(checked, gpu), file.text, colours(1));
     if (!evaluation.verdict.log.empty()) text += "\n" + evaluation.verdict.log + "\n";
     return text;
 }
@@ -155,12 +187,12 @@ int dry_run(const CommandLine& line, const KernelFile& file, const Task& task, c
     return document.contains("outcome") ? 3 : 0;
 }
 
-Json document_of(const std::vector<Checked>& all, bool every_point) {
-    if (!every_point) return described(all.front());
+Json document_of(const std::vector<Checked>& all, bool every_point, const DeviceInfo& gpu) {
+    if (!every_point) return described(all.front(), gpu);
     Json points = Json::array();
     Outcome worst = Outcome::correct;
     for (const Checked& checked : all) {
-        points.push_back(described(checked));
+        points.push_back(described(checked, gpu));
         worst = worse(worst, checked.evaluation.outcome);
     }
     return {{"outcome", name(worst)}, {"points", points}};
@@ -178,10 +210,12 @@ int check_command(CommandLine& line) {
     const Task task = Catalogue(home_folder()).task(task_name);
     check_names(*file, *task.op);
 
+    if (!words.gpu.empty() && words.device.target.empty()) words.device.target = gpu_named(words.gpu).target;
     JudgeOptions options{
         .target = words.device.target, .seed = words.device.seed, .schedules = static_cast<unsigned>(words.schedules)};
     if (!words.axes.empty()) options.axes = {axes_from_text(task, words.axes)};
     std::unique_ptr<Device> device = make_device(words.device);
+    const DeviceInfo gpu = words.gpu.empty() ? device->info() : gpu_named(words.gpu);
     const DeviceLimits limits = limits_of(device->info());
     const std::vector<Axes>& workloads = options.axes.empty() ? task.verify : options.axes;
     if (words.dry_run) return dry_run(line, *file, task, workloads, device->info());
@@ -206,9 +240,9 @@ int check_command(CommandLine& line) {
     const std::unique_ptr<Builder> builder = make_builder();
     const std::vector<Checked> all = check(task, std::move(device), *builder, candidates, options);
     if (line.json())
-        print_json(document_of(all, words.all));
+        print_json(document_of(all, words.all, gpu));
     else
-        for (const Checked& checked : all) print_text(story(checked, *file));
+        for (const Checked& checked : all) print_text(story(checked, *file, gpu));
     const bool right = std::all_of(all.begin(), all.end(),
                                    [](const Checked& one) { return one.evaluation.outcome == Outcome::correct; });
     return right ? 0 : 3;

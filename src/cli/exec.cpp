@@ -5,23 +5,29 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/progress.h"
 #include "base/text.h"
 #include "build/builder.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/device_choice.h"
 #include "cli/exec_words.h"
+#include "cli/profile.h"
 #include "cli/source_excerpt.h"
 #include "device/counters.h"
 #include "device/device.h"
+#include "device/gpus.h"
 #include "device/limits.h"
+#include "judge/float_atomics.h"
 #include "tensor/npy.h"
 
 namespace recuda {
 namespace {
 
 struct ExecWords {
-    std::string file, launch;
+    std::string file, launch, gpu;
+    int64_t schedules = 1;
+    bool wants_resources = false;  // registers and spills, for which ptxas has to run
     std::vector<std::string> buffers, defines, prints, saves;
     double deadline_s = 60;
     DeviceChoice device;
@@ -35,6 +41,9 @@ struct ExecWords {
         line.option("--define", "NAME=VALUE", defines, "A macro for the compiler (repeats)");
         line.option("--print", "NAME", prints, "Print a buffer afterwards (repeats)");
         line.option("--save", "NAME=FILE.npy", saves, "Save a buffer afterwards (repeats)");
+        line.option("--schedules", "N", schedules,
+                    "Virtual GPU: run under N warp and block orders; buffers must come out the same");
+        line.option("--gpu", "NAME", gpu, "Virtual GPU: whose occupancy is shown: h200, l4, rtx4090 …; its target too");
         line.option("--deadline", "S", deadline_s, "Seconds that the kernel may run");
         device.declare(line);
         line.example(
@@ -49,12 +58,21 @@ struct Save {
     std::string buffer, file;
 };
 
+/// What other orders of warps and blocks than the first gave. Order `seed` + i is run i.
+struct OtherOrders {
+    int64_t run = 1, different = 0;
+    bool exact = true;  // no float is added by an atomic: any difference is a fault of the kernel
+    std::string first;  // where the first difference is
+};
+
 /// What one execution gives, whether it came to run or not.
 struct ExecResult {
     std::string outcome;
     Execution execution;
     std::string log;
     std::map<std::string, Tensor> buffers;
+    OtherOrders orders;
+    Profile profile;
 };
 
 /// The buffers on the device, by name.
@@ -67,6 +85,14 @@ class DeviceBuffers {
             ids_[buffer.name] = id;
             if (buffer.contents) device.write(id, 0, buffer.contents->bytes);
         }
+    }
+    /// As they were at first.
+    void reset(const std::vector<ExecBuffer>& buffers) {
+        for (const ExecBuffer& buffer : buffers)
+            if (buffer.contents)
+                device_.write(id(buffer.name), 0, buffer.contents->bytes);
+            else
+                device_.fill(id(buffer.name), std::byte{0}, true);
     }
     BufferId id(const std::string& name) const { return ids_.at(name); }
 
@@ -124,6 +150,15 @@ std::vector<Save> parse_saves(const std::vector<std::string>& texts, const std::
     return saves;
 }
 
+/// The first element that is not as in the first run, "" where all are.
+std::string first_difference(const std::string& name, const Tensor& now, const std::map<std::string, Tensor>& first) {
+    const Tensor& before = first.at(name);
+    if (now.bytes == before.bytes) return "";
+    const auto at = std::mismatch(now.bytes.begin(), now.bytes.end(), before.bytes.begin()).first - now.bytes.begin();
+    const int64_t index = at / static_cast<int64_t>(size_bytes(now.dtype));
+    return fmt::format("{}[{}] is {}, was {}", name, index, now.at(index), before.at(index));
+}
+
 /// The entry of that name, also where C++ has mangled it and no other overload is there; null where there is none.
 const Entry* find_kernel(const Binary& binary, const std::string& name) {
     if (const Entry* plain = binary.find(name)) return plain;
@@ -136,6 +171,39 @@ const Entry* find_kernel(const Binary& binary, const std::string& name) {
         found = &entry;
     }
     return found;
+}
+
+/// What ptxas makes of the entry; the PTX's own word where it makes nothing of it.
+Resources resources_of(BuildRequest request, const std::string& entry) {
+    request.cubin = true;
+    const BuildResult built = make_builder({.workers = 1})->build(request);
+    if (built.outcome != Outcome::correct) return {};
+    const Entry* found = built.binaries.front().find(entry);
+    return found == nullptr ? Resources{} : found->resources;
+}
+
+/// Runs the launch again in other orders and compares the buffers' bytes.
+void run_other_orders(ExecResult& result, const ExecWords& words, const std::vector<ExecBuffer>& buffers,
+                      const Launch& launch, DeviceBuffers& on, Device& device) {
+    result.orders.run = words.schedules;
+    for (int64_t i = 1; i < words.schedules; ++i) {
+        const uint64_t seed = words.device.seed + static_cast<uint64_t>(i);
+        on.reset(buffers);
+        Execution other =
+            device.run({&launch, 1}, {.deadline_s = words.deadline_s, .schedule = seed, .count = false});
+        std::string difference;
+        for (const ExecBuffer& buffer : buffers)
+            if (difference.empty()) difference = first_difference(buffer.name, on.read(buffer), result.buffers);
+        if (other.outcome != Outcome::correct)
+            difference = fmt::format("{} {}", name(other.outcome),
+                                     other.reports.empty() ? other.log : other.reports.front().message);
+        if (difference.empty()) continue;
+        if (result.orders.different++ == 0) result.orders.first = fmt::format("seed {}: {}", seed, difference);
+        if (other.outcome == Outcome::correct || result.outcome != "completed") continue;
+        result.outcome = name(other.outcome);
+        result.execution.reports = std::move(other.reports);
+        result.log += other.log;
+    }
 }
 
 ExecResult run(const ExecWords& words, const std::string& source, const std::vector<ExecBuffer>& buffers,
@@ -171,7 +239,7 @@ ExecResult run(const ExecWords& words, const std::string& source, const std::vec
     } catch (const Error& error) {
         return {"build_failed", {}, error.what(), {}};
     }
-    const DeviceBuffers on(*device, buffers);
+    DeviceBuffers on(*device, buffers);
     Launch launch{.module = module,
                   .entry = entry->name,
                   .grid = planned.grid,
@@ -189,6 +257,18 @@ ExecResult run(const ExecWords& words, const std::string& source, const std::vec
     // After a fault a GPU's memory is gone; the virtual GPU still shows what was written until then.
     if (outcome == Outcome::correct || device->info().kind == DeviceKind::vgpu)
         for (const ExecBuffer& buffer : buffers) result.buffers.emplace(buffer.name, on.read(buffer));
+    result.orders.exact = float_atomic(binary.ptx).empty();
+    if (outcome == Outcome::correct && device->info().kind == DeviceKind::vgpu)
+        run_other_orders(result, words, buffers, launch, on, *device);
+    if (result.execution.counters) {
+        const DeviceInfo gpu = words.gpu.empty() ? device->info() : gpu_named(words.gpu);
+        const Resources used = words.wants_resources ? resources_of(request, entry->name) : entry->resources;
+        result.profile = profile_of(result.execution.counters,
+                                    {shape_of(planned.kernel, planned.grid.volume(),
+                                              static_cast<uint32_t>(planned.block.volume()), planned.shared_bytes, used,
+                                              gpu)},
+                                    gpu);
+    }
     return result;
 }
 
@@ -212,11 +292,19 @@ Json document_of(const ExecResult& result, const std::vector<std::string>& print
     for (const std::string& name : prints)
         if (const auto found = result.buffers.find(name); found != result.buffers.end())
             buffers[name] = values(found->second);
-    return {{"outcome", result.outcome},
-            {"reports", reports},
-            {"buffers", buffers},
-            {"counters", result.execution.counters ? to_json(*result.execution.counters) : Json()},
-            {"log", json_text(result.log)}};
+    const OtherOrders& orders = result.orders;
+    Json document{{"outcome", result.outcome},
+                  {"reports", reports},
+                  {"buffers", buffers},
+                  {"counters", result.execution.counters ? to_json(*result.execution.counters) : Json()},
+                  {"schedules",
+                   {{"run", orders.run},
+                    {"different", orders.different},
+                    {"first", orders.first.empty() ? Json() : Json(orders.first)},
+                    {"bitwise", orders.exact}}},
+                  {"log", json_text(result.log)}};
+    add_to(document, result.profile);
+    return document;
 }
 
 std::string story(const ExecResult& result, const std::string& source, const std::vector<std::string>& prints) {
@@ -226,7 +314,13 @@ std::string story(const ExecResult& result, const std::string& source, const std
     for (const std::string& name : prints)
         if (const auto found = result.buffers.find(name); found != result.buffers.end())
             text += fmt::format("{} = {}\n", name, dump(values(found->second)));
-    if (result.execution.counters) text += shown(*result.execution.counters, source);
+    if (result.orders.different > 0)
+        text += fmt::format("{} of {} orders of warps and blocks give other results; {}{}\n", result.orders.different,
+                            result.orders.run, result.orders.first,
+                            result.orders.exact ? "" : " (floats are added by atomics)");
+    else if (result.orders.run > 1)
+        text += fmt::format("{} orders of warps and blocks give the same bits\n", result.orders.run);
+    text += shown(result.profile, source, colours(1));
     return text;
 }
 
@@ -235,6 +329,9 @@ std::string story(const ExecResult& result, const std::string& source, const std
 int exec_command(CommandLine& line) {
     ExecWords words;
     if (!words.parse(line)) return 0;
+    words.wants_resources = !line.json() || !words.gpu.empty();
+    if (words.schedules < 1 || words.schedules > 10'000) throw UsageError("--schedules takes a number from 1 to 10000");
+    if (!words.gpu.empty() && words.device.target.empty()) words.device.target = gpu_named(words.gpu).target;
     if (words.launch.empty()) throw UsageError("exec needs --launch 'kernel<<<grid, block>>>(arguments)'");
     const std::string source = without_byte_order_mark(read_file(words.file, uint64_t{64} << 20));
     std::vector<ExecBuffer> buffers;
@@ -262,7 +359,8 @@ int exec_command(CommandLine& line) {
         print_json(document_of(result, words.prints));
     else
         print_text(story(result, source, words.prints));
-    return result.outcome == "completed" ? 0 : 3;
+    const bool same = result.orders.different == 0 || !result.orders.exact;
+    return result.outcome == "completed" && same ? 0 : 3;
 }
 
 }  // namespace recuda

@@ -1,4 +1,4 @@
-// Reports and counters for people: with the lines of source they speak of.
+// Reports for people: with the lines of source they speak of.
 #pragma once
 
 #include <string>
@@ -6,13 +6,9 @@
 
 namespace recuda {
 
-struct Counters;
 struct Report;
 
 /// The report in a few lines: what, where, who, and the source line with its neighbours.
 std::string shown(const Report& report, std::string_view source);
-
-/// Traffic, and the lines that move most bytes or run most instructions.
-std::string shown(const Counters& counters, std::string_view source);
 
 }  // namespace recuda

@@ -32,10 +32,12 @@ struct DeviceInfo {
     uint32_t sm_count = 0;
     uint32_t max_threads_per_block = 1024;
     uint32_t max_threads_per_sm = 2048;
+    uint32_t max_blocks_per_sm = 32;
     uint32_t max_shared_bytes = 0;  // a block, after opting in
     uint32_t shared_bytes_per_sm = 0;
     uint32_t registers_per_sm = 65536;
     uint32_t max_cluster_blocks = 8;
+    uint32_t clock_mhz = 0;  // at which SMs run under load; 0 where unknown
     uint64_t l2_bytes = 0;
     uint64_t memory_bytes = 0;
     double memory_bytes_per_ns = 0;  // theoretical peak bandwidth (1 byte/ns = 1 GB/s); 0 where unknown

@@ -14,6 +14,9 @@ namespace recuda {
 /// unknown target.
 DeviceInfo gpu_of_target(std::string_view target);
 
+/// The same of a GPU by its short name: "h200", "l4", "rtx4090" … Throws UsageError for an unknown one.
+DeviceInfo gpu_named(std::string_view word);
+
 /// The targets there are, oldest first.
 std::vector<std::string> gpu_targets();
 

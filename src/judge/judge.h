@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "judge/evaluator.h"
+#include "judge/verifier.h"
 #include "task/task.h"
 
 namespace recuda {
@@ -27,9 +28,19 @@ struct JudgeOptions {
 std::unique_ptr<Evaluator> make_judge(Task task, std::unique_ptr<Device> device, Builder& builder,
                                       const JudgeOptions& options = {});
 
+/// One launch of a candidate's first workload as it was built.
+struct BuiltLaunch {
+    std::string kernel;
+    Dim3 grid, block;
+    uint32_t dynamic_shared_bytes = 0;
+    Resources resources;
+};
+
 /// `check`: one candidate, whole, with what a person wants to see beside the evaluation.
 struct Checked {
     Evaluation evaluation;
+    std::vector<BuiltLaunch> launches;  // none where it was not built
+    Schedules schedules;
     std::shared_ptr<const struct Counters> counters;  // vgpu; summed over the workloads' normal inputs
 };
 std::vector<Checked> check(const Task& task, std::unique_ptr<Device> device, Builder& builder,

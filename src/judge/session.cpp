@@ -66,12 +66,25 @@ void conclude(Evaluation& evaluation, Outcome outcome, const std::string& log) {
     if (!log.empty()) evaluation.verdict.log = log;
 }
 
-/// Of an exact task: the float atomics of what was built, "" where there are none.
-std::string forbidden_atomic(const Program& program) {
+/// The first float atomic of what was built, "" where there are none.
+std::string float_atomic_of(const Program& program) {
     for (const std::vector<Binary>& binaries : program.built())
         for (const Binary& binary : binaries)
             if (std::string found = float_atomic(binary.ptx); !found.empty()) return found;
     return "";
+}
+
+/// Launches of the first workload, each with what its own entry uses.
+std::vector<BuiltLaunch> built_launches(const Program& program) {
+    std::vector<BuiltLaunch> launches;
+    for (const PlannedLaunch& planned : program.plan(0).launches) {
+        BuiltLaunch& launch = launches.emplace_back(
+            BuiltLaunch{planned.kernel, planned.grid, planned.block, planned.shared_bytes, {}});
+        const std::vector<Binary>& binaries = program.built().front();
+        if (planned.unit >= binaries.size()) continue;
+        if (const Entry* entry = binaries[planned.unit].find(planned.kernel)) launch.resources = entry->resources;
+    }
+    return launches;
 }
 
 size_t workload_of(const Program& program, const Axes& axes) {
@@ -165,7 +178,8 @@ Judged Session::judge(const Candidate& candidate, Built built, Depth depth, bool
                       const std::stop_token& stop) {
     const auto start = std::chrono::steady_clock::now();
     open();
-    Judged judged{begun(candidate, task_, built, depth), nullptr, false};
+    Judged judged;
+    judged.evaluation = begun(candidate, task_, built, depth);
     Evaluation& evaluation = judged.evaluation;
     evaluation.device = device_text(info(), options_.target);
     evaluation.target = options_.target;
@@ -173,13 +187,15 @@ Judged Session::judge(const Candidate& candidate, Built built, Depth depth, bool
     if (built.outcome == Outcome::correct) {
         try {
             Program program(*device_, std::move(built.compilation), std::move(built.binaries), limits_);
-            const std::string atomic = task_.op->exact ? forbidden_atomic(program) : "";
-            if (!atomic.empty())
+            judged.launches = built_launches(program);
+            const std::string atomic = task_.op->exact || options_.schedules > 1 ? float_atomic_of(program) : "";
+            if (task_.op->exact && !atomic.empty())
                 conclude(evaluation, Outcome::refused,
                          fmt::format("{} adds floats in no fixed order, which an exact task does not allow", atomic));
             else
                 verify_into(judged, program, depth,
-                            {options_.schedules, options_.count, stop_at_failure, stop, [&] { forget(program); }});
+                            {options_.schedules, !atomic.empty(), options_.count, stop_at_failure, stop,
+                             [&] { forget(program); }});
             if (evaluation.outcome == Outcome::correct && !judged.stopped && info().measures_time) {
                 try {
                     measure_into(evaluation, program, depth);
@@ -201,6 +217,7 @@ void Session::verify_into(Judged& judged, Program& program, Depth depth, const V
     Verified verified = verify(program, workloads(depth), task_, *device_, cases_, options);
     Evaluation& evaluation = judged.evaluation;
     judged.stopped = verified.stopped;
+    judged.schedules = verified.schedules;
     evaluation.verdict = std::move(verified.verdict);
     evaluation.outcome = evaluation.verdict.outcome;
     if (info().kind == DeviceKind::vgpu && options_.axes.empty())

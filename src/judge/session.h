@@ -20,6 +20,8 @@ namespace recuda {
 /// What became of one candidate.
 struct Judged {
     Evaluation evaluation;
+    std::vector<BuiltLaunch> launches;
+    Schedules schedules;
     std::shared_ptr<const Counters> counters;  // vgpu: of the normal inputs of all workloads together
     bool stopped = false;                      // before it was done: the evaluation means nothing
 };

@@ -15,15 +15,25 @@
 namespace recuda {
 
 struct VerifyOptions {
-    unsigned schedules = 1;        // vgpu: so many orders of warps and blocks; each must give a right result
+    unsigned schedules = 1;        // vgpu: so many orders of warps and blocks; each must give the same bits
+    bool float_atomics = false;    // the program adds floats by atomics: other orders may give other bits, but right
     bool count = true;             // vgpu: counters of the normal inputs
     bool stop_at_failure = true;   // else the other workloads are tried too
     std::stop_token stop;          // asked between runs
     std::function<void()> forget;  // the device's process is gone, and with it every buffer and module
 };
 
+/// Runs in other orders of warps and blocks than the natural one. `seeds` 1, 2 … make the orders.
+struct Schedules {
+    unsigned run = 1;             // orders of each input, the natural one among them
+    unsigned different = 0;       // runs that gave other results, or failed
+    uint64_t seed = 0;            // of the first such run, 0: none
+    bool bitwise = true;          // whether results were held to the natural one's bits
+};
+
 struct Verified {
     Verdict verdict;
+    Schedules schedules;
     std::map<Axes, std::shared_ptr<const Counters>> counters;  // of the workloads' normal inputs
     bool stopped = false;                                      // before it was done: the verdict means nothing
 };

@@ -103,10 +103,12 @@ Json to_json(const DeviceInfo& info) {
             {"sm_count", info.sm_count},
             {"max_threads_per_block", info.max_threads_per_block},
             {"max_threads_per_sm", info.max_threads_per_sm},
+            {"max_blocks_per_sm", info.max_blocks_per_sm},
             {"max_shared_bytes", info.max_shared_bytes},
             {"shared_bytes_per_sm", info.shared_bytes_per_sm},
             {"registers_per_sm", info.registers_per_sm},
             {"max_cluster_blocks", info.max_cluster_blocks},
+            {"clock_mhz", info.clock_mhz},
             {"l2_bytes", info.l2_bytes},
             {"memory_bytes", info.memory_bytes},
             {"memory_bytes_per_ns", info.memory_bytes_per_ns},
@@ -123,10 +125,12 @@ DeviceInfo device_info_from_json(const Json& json) {
     info.sm_count = json.at("sm_count");
     info.max_threads_per_block = json.at("max_threads_per_block");
     info.max_threads_per_sm = json.at("max_threads_per_sm");
+    info.max_blocks_per_sm = json.at("max_blocks_per_sm");
     info.max_shared_bytes = json.at("max_shared_bytes");
     info.shared_bytes_per_sm = json.at("shared_bytes_per_sm");
     info.registers_per_sm = json.at("registers_per_sm");
     info.max_cluster_blocks = json.at("max_cluster_blocks");
+    info.clock_mhz = json.at("clock_mhz");
     info.l2_bytes = json.at("l2_bytes");
     info.memory_bytes = json.at("memory_bytes");
     info.memory_bytes_per_ns = json.at("memory_bytes_per_ns");

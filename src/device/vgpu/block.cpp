@@ -57,6 +57,7 @@ void run_group(Warp& warp, const Instruction* code, Tally::Executed* executed) {
         if constexpr (kCount) {
             ++executed[in.index].warps;
             executed[in.index].lanes += std::popcount(active);
+            if (in.mix == Mix::branch && active != 0 && active != warp.active) ++executed[in.index].divergent;
         }
         if (active == 0) continue;
         if constexpr (kWatch)
@@ -108,6 +109,7 @@ void Block::start(Worker& by, uint64_t number, SharedMemory::Places* places) {
     }
     ++by.tally.blocks;
     by.tally.threads += launch->threads;
+    by.tally.warps += launch->warps;
 }
 
 void Block::run_warp(Warp& warp) {
@@ -321,6 +323,7 @@ void Block::arrive(Warp& warp, const Instruction& in, uint32_t number, uint32_t 
                    Mask votes) {
     if (waits && diverges(warp, in, lanes)) return;
     warp.budget -= kBarrierCost;
+    if (worker->tally.on && live_threads < launch->threads) ++worker->tally.memory[in.index].early_exits;
     Barrier& barrier = barriers[number];
     if (!barrier.in_use) {
         barrier = {.in_use = true, .expected = count, .lanes = std::vector<Mask>(warps.size(), 0), .clock = {}};

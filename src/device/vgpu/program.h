@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "device/vgpu/costs.h"
 #include "device/vgpu/decode.h"
 
 namespace recuda::vgpu {
@@ -141,11 +142,14 @@ class Program {
     const FunctionCode* function_at(uint64_t address) const;  // of a function's address; null where none
     /// Whether `pc` can be reached from behind `barrier` and can itself not come (back) to it. Thread-safe.
     bool behind(uint32_t barrier, uint32_t pc) const;
+    /// What instructions cost, by index; made when first asked for. Thread-safe.
+    const std::vector<Cost>& costs() const;
 
  private:
     std::vector<bool> reach(const FunctionCode& function, std::vector<uint32_t> from, bool backwards) const;
     mutable std::mutex mutex_;
     mutable std::map<uint32_t, std::vector<bool>> behind_;
+    mutable std::vector<Cost> costs_;
 };
 
 /// Function addresses as data: function i of the module lies at kFunctionBase + 16 * i.

@@ -121,7 +121,7 @@ bool reach_buffer(Warp& warp, const Instruction& in, Buffer& buffer, const uint6
         Tally::Memory& memory = tally.memory[in.index];
         if (intent != Intent::write) count_traffic(memory.read, bytes, sectors);
         if (intent != Intent::read) count_traffic(memory.write, bytes, sectors);
-        if (intent == Intent::atomic) memory.atomics += std::popcount(active);
+        if (intent == Intent::atomic) memory.count_atomic(address, active, true);
     }
     access.contiguous = pattern.contiguous;
     access.lane[0] = buffer.data + (address[0] - buffer.base);
@@ -244,7 +244,7 @@ bool reach_shared(Warp& warp, const Instruction& in, const uint64_t* address, Ma
     } else {
         for (Mask rest = active; rest != 0; rest &= rest - 1)
             if (!shared.atomic(warp, in, first_lane(rest), address[first_lane(rest)], width)) return false;
-        if (warp.block->worker->tally.on) warp.block->worker->tally.memory[in.index].atomics += std::popcount(active);
+        if (warp.block->worker->tally.on) warp.block->worker->tally.memory[in.index].count_atomic(address, active, false);
     }
     access.contiguous = pattern.contiguous;
     for (uint32_t lane = 0; lane < kLanes; ++lane) access.lane[lane] = shared.data() + address[lane];
@@ -331,9 +331,7 @@ bool prepare_shared(Warp& warp, const Instruction& in, const uint64_t* address, 
     }
     Tally& tally = warp.block->worker->tally;
     if (!tally.on) return true;
-    Tally::Memory& memory = tally.memory[in.index];
-    ++memory.shared_requests;
-    memory.shared_wavefronts += wavefronts_of(address, active, width, pattern);
+    tally.memory[in.index].count_shared(wavefronts_of(address, active, width, pattern), std::popcount(active), width);
     return true;
 }
 

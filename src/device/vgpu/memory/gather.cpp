@@ -16,8 +16,8 @@ void count(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* 
     uint64_t bytes = 0;
     for (const Piece& piece : pieces) bytes += uint64_t{piece.bytes} * std::popcount(active);
     if (space == ptx::Space::shared) {
-        ++memory.shared_requests;
-        memory.shared_wavefronts += wavefronts_of(address, active, in.width, pattern_of(address, active, in.width));
+        memory.count_shared(wavefronts_of(address, active, in.width, pattern_of(address, active, in.width)),
+                            std::popcount(active), in.width);
         return;
     }
     if (space == ptx::Space::local) return count_local(memory.local, address, active, in.width, bytes);

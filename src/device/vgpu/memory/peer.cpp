@@ -224,7 +224,7 @@ bool reach_peers(Warp& warp, const Instruction& in, const uint64_t* address, Mas
         if (value != nullptr) std::memcpy(access.lane[lane], value, width);
     }
     if (intent == Intent::atomic && warp.block->worker->tally.on)
-        warp.block->worker->tally.memory[in.index].atomics += std::popcount(active);
+        warp.block->worker->tally.memory[in.index].count_atomic(inside, active, false);
     access.contiguous = false;
     for (uint32_t lane = 0; lane < kLanes; ++lane)
         if (!(active >> lane & 1)) access.lane[lane] = access.lane[first_lane(active)];
