@@ -163,7 +163,7 @@ void decode_pack(Decoder& decoder, const Statement& statement, Instruction& in) 
 }  // namespace
 
 bool decode_packed(Decoder& decoder, const Statement& statement, Instruction& in) {
-    if (decode_small(decoder, statement, in)) return true;
+    if (decode_stochastic(decoder, statement, in) || decode_small(decoder, statement, in)) return true;
     if (statement.has("pack")) {
         decode_pack(decoder, statement, in);
         return true;

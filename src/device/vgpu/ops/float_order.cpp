@@ -56,8 +56,8 @@ Handler extreme_handler(bool magnitudes, bool three) {
     if (three) {
         if (magnitudes) {
             return lanes<[](float a, float b, float c) {
-                const float ab = extreme_of_magnitudes<maximum, keeps_nan>(input<ftz>(a), input<ftz>(b));
-                return extreme_of_magnitudes<maximum, keeps_nan>(ab, input<ftz>(c));
+                const float ab = extreme<maximum, keeps_nan>(std::fabs(input<ftz>(a)), std::fabs(input<ftz>(b)));
+                return extreme<maximum, keeps_nan>(ab, std::fabs(input<ftz>(c)));
             }>;
         }
         return lanes<[](float a, float b, float c) {
@@ -92,8 +92,9 @@ void extreme_of_two_or_three(Decoder& decoder, const Statement& statement, Instr
     }
     if (type != Type::f32) not_mine();
     const bool three = statement.operands.size() == 4;
-    const bool ftz = modifiers.take("ftz"), keeps_nan = modifiers.take("NaN"),
-               magnitudes = modifiers.take("xorsign") && modifiers.take("abs");
+    const bool ftz = modifiers.take("ftz"), keeps_nan = modifiers.take("NaN"), signs = modifiers.take("xorsign"),
+               magnitudes = modifiers.take("abs");
+    if (signs ? three || !magnitudes : magnitudes && !three) unsupported(statement);
     if (keeps_nan)
         in.run = ftz ? extreme_handler<maximum, true, true>(magnitudes, three)
                      : extreme_handler<maximum, true, false>(magnitudes, three);

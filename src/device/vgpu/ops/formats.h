@@ -159,6 +159,13 @@ double with_payload(double result, Operands... operands) {
     return is_nan(result) ? as_double(bits) : result;
 }
 
+/// From f64 a NaN keeps its sign and the upper digits of its payload, quiet.
+inline float narrow_nan(double x) {
+    const uint64_t bits = bits_of(x);
+    return as_float(static_cast<uint32_t>(bits >> 32 & 0x80000000u) | 0x7fc00000u |
+                    static_cast<uint32_t>(bits >> 29 & 0x003fffffu));
+}
+
 /// The smaller or larger number; -0 is below +0; a NaN loses against a number, or wins with `keeps_nan`.
 template <bool maximum, bool keeps_nan>
 float extreme(float a, float b) {

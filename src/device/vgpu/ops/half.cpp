@@ -9,6 +9,7 @@
 #include "device/vgpu/decode.h"
 #include "device/vgpu/ops/formats.h"
 #include "device/vgpu/ops/functions.h"
+#include "device/vgpu/ops/half_oob.h"
 #include "device/vgpu/ops/lanes.h"
 #include "device/vgpu/ops/modifiers.h"
 
@@ -183,7 +184,7 @@ void decode_arithmetic(Decoder& decoder, const Statement& statement, Instruction
     const HalfType type = half_type(modifiers.type());
     modifiers.take("rn");
     const bool ftz = type.is_half && modifiers.take("ftz"), sat = type.is_half && modifiers.take("sat");
-    const bool relu = sources == 3 && modifiers.take("relu");
+    const bool relu = sources == 3 && modifiers.take("relu"), oob = sources == 3 && modifiers.take("oob");
     modifiers.finish({sources + 1});
     if (sat && relu) unsupported(statement);
     if (!type.is_half) {
@@ -197,6 +198,7 @@ void decode_arithmetic(Decoder& decoder, const Statement& statement, Instruction
         in.run = half_handler<Operation, Half, sources, Clamp::none>(type.packed, ftz);
     }
     set_same(decoder, statement, in, type.storage, sources);
+    if (oob) guard_out_of_bounds(decoder, in, type.packed);
 }
 
 /// Three-operand forms take the extreme of all.

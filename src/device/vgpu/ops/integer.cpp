@@ -4,6 +4,7 @@
 #include "device/vgpu/ops/integer.h"
 #include "device/vgpu/ops/lanes.h"
 #include "device/vgpu/ops/modifiers.h"
+#include "device/vgpu/ops/video.h"
 
 namespace recuda::vgpu {
 namespace {
@@ -173,8 +174,8 @@ constexpr OpRow kSums[] = {
 std::span<const OpRow> integer_rows() {
     static const std::vector<OpRow> rows = [] {
         std::vector<OpRow> joined(std::begin(kSums), std::end(kSums));
-        const auto products = integer_product_rows();
-        joined.insert(joined.end(), products.begin(), products.end());
+        for (const auto& more : {integer_product_rows(), video_rows(), video_simd_rows()})
+            joined.insert(joined.end(), more.begin(), more.end());
         return joined;
     }();
     return rows;
