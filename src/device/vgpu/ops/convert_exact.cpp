@@ -55,8 +55,9 @@ double float_value(uint64_t bits, const Conversion& how) {
         case Type::bf16:
             return from_bfloat(static_cast<uint16_t>(bits));
         case Type::f32: {
+            // To f16 the hardware flushes nothing (seen on an H200).
             const float x = as_float(static_cast<uint32_t>(bits));
-            return how.ftz ? flushed(x) : x;
+            return how.ftz && how.to != Type::f16 ? flushed(x) : x;
         }
         default:
             return as_double(bits);
@@ -80,15 +81,17 @@ uint64_t float_bits(double x, const Conversion& how) {
             return for_rounding(how.rounding, [&]<Rounding r>() -> uint64_t { return to_bfloat<r>(odd); });
         }
         case Type::f32: {
-            const float y = for_rounding(how.rounding, [&]<Rounding r>() { return narrowed<r>(x); });
-            return bits_of(canonical(how.ftz ? flushed(y) : y));
+            const float y = for_rounding(how.rounding, [&]<Rounding r>() {
+                return how.ftz ? flushed_tiny<r>(narrowed<r>(x), x) : narrowed<r>(x);
+            });
+            return bits_of(canonical(y));
         }
         default:
             return bits_of(x);
     }
 }
 
-/// NaN to NaN, for a conversion that neither saturates nor makes an integer.
+/// NaN to NaN (as an H200 does it), for a conversion that neither saturates nor makes an integer.
 uint64_t nan_bits(double x, const Conversion& how) {
     if (how.from != Type::f64) {
         if (how.to != Type::f64) return how.to == Type::f32 ? kNan : kHalfNan;
@@ -102,7 +105,7 @@ uint64_t nan_bits(double x, const Conversion& how) {
         case Type::f16:
             return (bits_of(narrow_nan(x)) >> 16 & 0x8000) | 0x7e00 | (bits_of(x) >> 42 & 0x1ff);
         default:
-            return kHalfNan;
+            return (bits_of(x) >> 48 & 0x8000) | 0x7fc0 | (bits_of(x) >> 45 & 0x3f);
     }
 }
 
@@ -163,6 +166,9 @@ uint64_t converted(uint64_t source, const Conversion& how) {
         if (is_integer(how.to)) return extended(integer_from_integer(value, how), how.to);
         return float_bits(double_from_integer(value, how), how);
     }
+    // A plain move, NaN and all (seen on an H200).
+    const bool wide = how.from == Type::f32 || how.from == Type::f64;
+    if (wide && how.from == how.to && how.integral == Integral::none && !how.ftz && !how.sat) return source;
     const double value = float_value(source, how);
     if (is_integer(how.to)) return extended(integer_from_float(value, how), how.to);
     if (is_nan(value) && !how.sat) return nan_bits(value, how);

@@ -20,12 +20,14 @@ using ptx::Statement;
 using ptx::Type;
 
 struct Half {
-    static constexpr uint16_t kExponent = 0x7c00, kOne = 0x3c00;
+    static constexpr uint16_t kExponent = 0x7c00;
+    static constexpr float kTiny = 0x1.ffep-15f;  // what is below is flushed (formats.h)
     static float widen(uint16_t x) { return from_half(x); }
     static uint16_t narrow(float x) { return to_half(x); }
 };
 struct Bfloat {
-    static constexpr uint16_t kExponent = 0x7f80, kOne = 0x3f80;
+    static constexpr uint16_t kExponent = 0x7f80;
+    static constexpr float kTiny = 0x1.ffp-127f;
     static float widen(uint16_t x) { return from_bfloat(x); }
     static uint16_t narrow(float x) { return to_bfloat(x); }
 };
@@ -131,7 +133,11 @@ void operate(Warp& warp, const Instruction& in, Mask active) {
     if constexpr (sources > 2) widen<Format, ftz, count>(c, warp.lanes<uint16_t>(in.c));
     Operation::template apply<count>(d, a, b, sources > 2 ? c : nullptr);
     step<count>(result, [&](uint32_t i) { return Format::narrow(clamped<clamp>(d[i])); });
-    if constexpr (ftz) step<count>(result, [&](uint32_t i) { return flushed_half<Format, true>(result[i]); });
+    if constexpr (ftz) {
+        step<count>(result, [&](uint32_t i) {
+            return static_cast<uint16_t>(std::fabs(d[i]) < Format::kTiny ? result[i] & 0x8000 : result[i]);
+        });
+    }
     store<count>(warp, in.d, result, active);
 }
 

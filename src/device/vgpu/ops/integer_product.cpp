@@ -10,7 +10,7 @@ namespace {
 using ptx::Statement;
 using ptx::Type;
 
-// Division by zero gives all ones, as the hardware does; the overflowing quotient wraps.
+// Division by zero gives all ones, quotient and remainder, as an H200 does; the overflowing quotient wraps.
 template <typename T>
 T quotient(T a, T b) {
     if (b == 0) return static_cast<T>(-1);
@@ -21,7 +21,7 @@ T quotient(T a, T b) {
 }
 template <typename T>
 T remainder(T a, T b) {
-    if (b == 0) return a;
+    if (b == 0) return static_cast<T>(-1);
     if constexpr (std::is_signed_v<T>) {
         if (b == -1) return 0;
     }
