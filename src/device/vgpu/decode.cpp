@@ -52,12 +52,22 @@ void note_flow(ProgramDecoder& decoder, const ptx::Statement& statement, const I
     }
 }
 
+/// Selectors and minus signs are of video instructions, whose names begin with v; others would pass over them.
+void refuse_video_operands(const ptx::Statement& statement) {
+    if (statement.opcode().starts_with('v')) return;
+    for (const ptx::Operand& operand : statement.operands)
+        if (operand.minus || !operand.selector.empty())
+            throw Unsupported(fmt::format("unsupported: {} at {}: a selected or negated operand", statement.text(),
+                                          place(statement)));
+}
+
 }  // namespace
 
 void ProgramDecoder::decode_statement(const ptx::Statement& statement, Instruction& in) {
     const auto rows = table().find(statement.opcode());
     if (rows == table().end())
         throw Unsupported(fmt::format("unsupported: {} at {}", statement.text(), place(statement)));
+    refuse_video_operands(statement);
     try {
         for (const DecodeFunction decode : rows->second) {
             try {

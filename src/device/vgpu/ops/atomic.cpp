@@ -56,7 +56,14 @@ uint64_t add_float(uint64_t old, uint64_t b, uint64_t) { return bits_of(canonica
 uint64_t add_float_flushed(uint64_t old, uint64_t b, uint64_t) {
     return bits_of(canonical(flushed(flushed(as_float(old)) + flushed(as_float(b)))));
 }
-uint64_t add_double(uint64_t old, uint64_t b, uint64_t) { return bits_of(as_double(old) + as_double(b)); }
+/// Of two NaNs shared memory keeps the old one, made quiet; global memory takes the new one as it is (seen on an H200).
+uint64_t add_double(uint64_t old, uint64_t b, uint64_t) {
+    return bits_of(with_payload(as_double(old) + as_double(b), as_double(old), as_double(b)));
+}
+uint64_t add_double_in_global(uint64_t old, uint64_t b, uint64_t) {
+    if (is_nan(as_double(b))) return b;
+    return is_nan(as_double(old)) ? old : add_double(old, b, 0);
+}
 
 /// Sums, minima and maxima of 16-bit floats: exact in float, then rounded once.
 template <bool kBfloat>
@@ -114,7 +121,7 @@ Update update_of(std::string_view operation, Type type, Space space) {
             return space == Space::shared ? add_float : add_float_flushed;
         case Type::f64:
             if (operation != "add") throw Unsupported("this operation on f64");
-            return add_double;
+            return space == Space::shared ? add_double : add_double_in_global;
         case Type::f16:
             return Half<false>::update(operation, false);
         case Type::f16x2:

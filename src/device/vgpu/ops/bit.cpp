@@ -44,8 +44,11 @@ void decode_logic(Decoder& decoder, const Statement& statement, Instruction& in)
             break;
         case Type::pred:
             in.run = [](Warp& warp, const Instruction& i, Mask active) {
-                set_predicate(warp, i.d, combined<logic>(warp.predicate(i.a), warp.predicate(i.b)), active);
+                const Mask a = warp.predicate(i.a) ^ (i.mode & 1 ? kFullMask : 0);
+                const Mask b = warp.predicate(i.b) ^ (i.mode & 2 ? kFullMask : 0);
+                set_predicate(warp, i.d, combined<logic>(a, b), active);
             };
+            in.mode = static_cast<uint8_t>(statement.operands[1].negated | statement.operands[2].negated << 1);
             in.a = decoder.predicate(statement.operands[1]);
             in.b = decoder.predicate(statement.operands[2]);
             in.d = decoder.destination(statement.operands[0], Type::pred);
@@ -78,8 +81,9 @@ void decode_not(Decoder& decoder, const Statement& statement, Instruction& in) {
         case Type::pred:
             if (logical) unsupported(statement);
             in.run = [](Warp& warp, const Instruction& i, Mask active) {
-                set_predicate(warp, i.d, ~warp.predicate(i.a), active);
+                set_predicate(warp, i.d, ~warp.predicate(i.a) ^ (i.mode != 0 ? kFullMask : 0), active);
             };
+            in.mode = statement.operands[1].negated;
             in.a = decoder.predicate(statement.operands[1]);
             in.d = decoder.destination(statement.operands[0], Type::pred);
             return;

@@ -99,13 +99,20 @@ void decode_permute(Decoder& decoder, const Statement& statement, Instruction& i
 
 // ── bfe, bfi, bmsk, szext, bfind, fns, brev, popc, clz ──
 
-/// Position and length count in their low 8 bits; what lies beyond the word is the sign, or 0 of an unsigned type.
+/// The PTX ISA leaves positions and lengths above 255 open. An H200 takes the low 8 bits of those of a 32-bit word; for
+/// 64 bits, which it does in several instructions, they are as large as they are.
+template <typename T>
+uint32_t limited(uint32_t x) {
+    return sizeof(T) == 4 ? x & 0xff : (x < 0xff ? x : 0xff);
+}
+
+/// What lies beyond the word is the sign, or 0 of an unsigned type.
 template <typename T>
 T extracted(T a, uint32_t position, uint32_t length) {
     using U = std::make_unsigned_t<T>;
     constexpr uint32_t kBits = 8 * sizeof(T);
-    position &= 0xff;
-    length &= 0xff;
+    position = limited<T>(position);
+    length = limited<T>(length);
     if (length == 0) return 0;
     const T shifted = shifted_right<T>(a, position);
     if (length >= kBits) return shifted;
@@ -121,8 +128,8 @@ T extracted(T a, uint32_t position, uint32_t length) {
 template <typename T>
 T inserted(T a, T b, uint32_t position, uint32_t length) {
     constexpr uint32_t kBits = 8 * sizeof(T);
-    position &= 0xff;
-    length &= 0xff;
+    position = limited<T>(position);
+    length = limited<T>(length);
     const T ones = length < kBits ? static_cast<T>((T{1} << (length & (kBits - 1))) - 1) : static_cast<T>(~T{0});
     const T mask = shifted_left(ones, position);
     return (shifted_left(a, position) & mask) | (b & ~mask);
@@ -158,6 +165,7 @@ uint32_t highest_bit(T a) {
 
 /// The n-th set bit from `base` upwards (offset > 0) or downwards (< 0); with offset 0 `base` itself if set.
 uint32_t nth_set_bit(uint32_t mask, uint32_t base, uint32_t offset_bits) {
+    if (offset_bits == 0x80000000u) return 0;  // seen on an H200; its magnitude is no s32
     const auto offset = static_cast<int32_t>(offset_bits);
     if (base > 31) return ~0u;
     if (offset == 0) return (mask >> base & 1) != 0 ? base : ~0u;

@@ -2,18 +2,18 @@
 // convert_packed.h.
 //
 // Common conversions have loops of their own that vectorise. All others go lane by lane through one exact intermediate
-// value: an integer of 64 bits with its sign, or a double, which holds every float format.
+// value (convert.h).
+#include "device/vgpu/ops/convert.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
 
-#include "device/vgpu/decode.h"
 #include "device/vgpu/ops/convert_packed.h"
 #include "device/vgpu/ops/formats.h"
 #include "device/vgpu/ops/lanes.h"
-#include "device/vgpu/ops/modifiers.h"
 
 namespace recuda::vgpu {
 namespace {
@@ -21,188 +21,6 @@ namespace {
 using ptx::Operand;
 using ptx::Statement;
 using ptx::Type;
-
-bool is_signed(Type type) { return type == Type::s8 || type == Type::s16 || type == Type::s32 || type == Type::s64; }
-bool is_integer(Type type) {
-    return is_signed(type) || type == Type::u8 || type == Type::u16 || type == Type::u32 || type == Type::u64;
-}
-bool is_float(Type type) { return type == Type::f16 || type == Type::bf16 || type == Type::f32 || type == Type::f64; }
-
-/// Rounding of a float to an integral value.
-enum class Integral : uint8_t { none, nearest, zero, minus, plus };
-
-/// A scalar conversion as written, and the widths of the registers in bytes.
-struct Conversion : Extra {
-    Type from = Type::none, to = Type::none;
-    Rounding rounding = Rounding::nearest;
-    Integral integral = Integral::none;
-    bool ftz = false, sat = false, satfinite = false, relu = false;
-    uint32_t from_bytes = 0, to_bytes = 0;
-};
-
-// ── The exact way ──
-
-uint64_t extended(uint64_t bits, Type type) {
-    const uint32_t shift = 64 - 8 * ptx::size_bytes(type);
-    if (is_signed(type)) return static_cast<uint64_t>(static_cast<int64_t>(bits << shift) >> shift);
-    return bits << shift >> shift;
-}
-
-double integral_value(double x, Integral how) {
-    switch (how) {
-        case Integral::nearest:
-            return std::nearbyint(x);
-        case Integral::zero:
-            return std::trunc(x);
-        case Integral::minus:
-            return std::floor(x);
-        case Integral::plus:
-            return std::ceil(x);
-        default:
-            return x;
-    }
-}
-
-template <typename F>
-auto for_rounding(Rounding rounding, F f) {
-    switch (rounding) {
-        case Rounding::nearest:
-            return f.template operator()<Rounding::nearest>();
-        case Rounding::zero:
-            return f.template operator()<Rounding::zero>();
-        case Rounding::minus:
-            return f.template operator()<Rounding::minus>();
-        default:
-            return f.template operator()<Rounding::plus>();
-    }
-}
-
-double float_value(uint64_t bits, const Conversion& how) {
-    switch (how.from) {
-        case Type::f16:
-            return from_half(static_cast<uint16_t>(bits));
-        case Type::bf16:
-            return from_bfloat(static_cast<uint16_t>(bits));
-        case Type::f32: {
-            const float x = as_float(static_cast<uint32_t>(bits));
-            return how.ftz ? flushed(x) : x;
-        }
-        default:
-            return as_double(bits);
-    }
-}
-
-/// `x` is exact, or rounded to odd for formats narrower than f64.
-uint64_t float_bits(double x, const Conversion& how) {
-    if (how.sat) x = saturated(x);
-    if (how.relu) x = x <= 0 ? 0.0 : x;
-    const bool limits = how.satfinite && !is_nan(x);
-    switch (how.to) {
-        case Type::f16: {
-            if (limits) x = std::clamp(x, -65504.0, 65504.0);
-            const float odd = float_to_odd(x);
-            return for_rounding(how.rounding, [&]<Rounding r>() -> uint64_t { return to_half<r>(odd); });
-        }
-        case Type::bf16: {
-            if (limits) x = std::clamp(x, -0x1.fep127, 0x1.fep127);
-            const float odd = float_to_odd(x);
-            return for_rounding(how.rounding, [&]<Rounding r>() -> uint64_t { return to_bfloat<r>(odd); });
-        }
-        case Type::f32: {
-            const float y = for_rounding(how.rounding, [&]<Rounding r>() { return narrowed<r>(x); });
-            return bits_of(canonical(how.ftz ? flushed(y) : y));
-        }
-        default:
-            return bits_of(x);
-    }
-}
-
-/// From f64 a NaN keeps its sign and the upper digits of its payload, quiet.
-float narrow_nan(double x) {
-    const uint64_t bits = bits_of(x);
-    return as_float(static_cast<uint32_t>(bits >> 32 & 0x80000000u) | 0x7fc00000u |
-                    static_cast<uint32_t>(bits >> 29 & 0x003fffffu));
-}
-
-/// NaN to NaN, for a conversion that neither saturates nor makes an integer.
-uint64_t nan_bits(double x, const Conversion& how) {
-    if (how.from != Type::f64) {
-        if (how.to != Type::f64) return how.to == Type::f32 ? kNan : kHalfNan;
-        return how.ftz ? bits_of(static_cast<double>(as_float(kNan))) : bits_of(x);
-    }
-    switch (how.to) {
-        case Type::f64:
-            return bits_of(x) | 0x0008000000000000;
-        case Type::f32:
-            return bits_of(narrow_nan(x));
-        case Type::f16:
-            return (bits_of(narrow_nan(x)) >> 16 & 0x8000) | 0x7e00 | (bits_of(x) >> 42 & 0x1ff);
-        default:
-            return kHalfNan;
-    }
-}
-
-uint64_t integer_from_float(double x, const Conversion& how) {
-    const uint32_t bits = 8 * ptx::size_bytes(how.to);
-    if (is_nan(x)) {
-        if (bits == 64) return uint64_t{1} << 63;
-        return how.from == Type::f64 ? uint64_t{1} << (bits - 1) : 0;
-    }
-    const double integral = integral_value(x, how.integral);
-    const double least = is_signed(how.to) ? -std::ldexp(1.0, static_cast<int>(bits) - 1) : 0.0;
-    const double beyond = std::ldexp(1.0, static_cast<int>(bits) - is_signed(how.to));
-    const uint64_t lowest = is_signed(how.to) ? uint64_t{1} << (bits - 1) : 0;
-    const uint64_t highest = is_signed(how.to) ? lowest - 1 : ~uint64_t{0} >> (64 - bits);
-    if (integral < least) return lowest;
-    if (integral >= beyond) return highest;
-    return is_signed(how.to) ? static_cast<uint64_t>(static_cast<int64_t>(integral)) : static_cast<uint64_t>(integral);
-}
-
-/// An integer as double: rounded to odd, or in the rounding of a conversion to f64.
-double double_from_integer(uint64_t bits, const Conversion& how) {
-    const bool negative = is_signed(how.from) && static_cast<int64_t>(bits) < 0;
-    uint64_t magnitude = negative ? 0 - bits : bits;
-    const int excess = 64 - 53 - std::countl_zero(magnitude);
-    if (excess > 0) {
-        const uint64_t unit = uint64_t{1} << excess, rest = magnitude & (unit - 1);
-        const bool odd = (magnitude & unit) != 0;
-        bool up = false;
-        if (how.to != Type::f64)
-            up = rest != 0 && !odd;
-        else if (how.rounding == Rounding::nearest)
-            up = rest > unit / 2 || (rest == unit / 2 && odd);
-        else if (how.rounding != Rounding::zero)
-            up = rest != 0 && negative == (how.rounding == Rounding::minus);
-        const double truncated = static_cast<double>(magnitude >> excess) + (up ? 1.0 : 0.0);
-        const double value = std::ldexp(truncated, excess);
-        return negative ? -value : value;
-    }
-    return negative ? -static_cast<double>(magnitude) : static_cast<double>(magnitude);
-}
-
-uint64_t integer_from_integer(uint64_t bits, const Conversion& how) {
-    if (!how.sat) return bits;
-    const uint32_t width = 8 * ptx::size_bytes(how.to);
-    const bool negative = is_signed(how.from) && static_cast<int64_t>(bits) < 0;
-    const uint64_t highest = is_signed(how.to) ? (uint64_t{1} << (width - 1)) - 1 : ~uint64_t{0} >> (64 - width);
-    if (!negative) return std::min(bits, highest);
-    if (!is_signed(how.to)) return 0;
-    const int64_t lowest = std::numeric_limits<int64_t>::min() >> (64 - width);
-    return static_cast<uint64_t>(std::max(static_cast<int64_t>(bits), lowest));
-}
-
-/// The bits of the destination for those of the source, extended to the width of the destination's register.
-uint64_t converted(uint64_t source, const Conversion& how) {
-    if (is_integer(how.from)) {
-        const uint64_t value = extended(source, how.from);
-        if (is_integer(how.to)) return extended(integer_from_integer(value, how), how.to);
-        return float_bits(double_from_integer(value, how), how);
-    }
-    const double value = float_value(source, how);
-    if (is_integer(how.to)) return extended(integer_from_float(value, how), how.to);
-    if (is_nan(value) && !how.sat) return nan_bits(value, how);
-    return float_bits(integral_value(value, how.integral), how);
-}
 
 void convert_any(Warp& warp, const Instruction& in, Mask active) {
     const auto& how = *static_cast<const Conversion*>(in.extra);

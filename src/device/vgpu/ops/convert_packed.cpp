@@ -63,18 +63,21 @@ void decode_pair_of_halves(Decoder& decoder, const Statement& statement, Instruc
 
 enum class ToTf32 : uint8_t { nearest_even, nearest_away, zero };
 
-/// f32 with the last 13 digits rounded away.
+/// f32 with the last 13 digits rounded away. An H200's .rna cuts NaNs off, and its .satfinite steps back by one from
+/// infinity and beyond; the other roundings have one NaN.
 template <ToTf32 how, bool relu, bool satfinite>
 uint32_t to_tf32(float x) {
+    constexpr uint32_t kTf32Nan = 0x7fffe000u;
     if constexpr (relu) x = without_negatives(x);
-    const uint32_t bits = bits_of(x), magnitude = bits & 0x7fffffff;
-    uint32_t rounded = bits;
-    if constexpr (how == ToTf32::nearest_away) rounded = bits + 0x1000;
-    if constexpr (how == ToTf32::nearest_even) rounded = bits + 0xfff + (bits >> 13 & 1);
-    rounded &= 0xffffe000u;
-    if constexpr (satfinite)
-        rounded = (rounded & 0x7fffffff) >= 0x7f800000u ? (bits & 0x80000000u) | 0x7f7fe000u : rounded;
-    return magnitude > 0x7f800000u ? kNan : (magnitude == 0x7f800000u && !satfinite ? bits : rounded);
+    const uint32_t bits = bits_of(x), magnitude = bits & 0x7fffffff, sign = bits & 0x80000000u;
+    uint32_t digits = magnitude;
+    if constexpr (how == ToTf32::nearest_away) digits = magnitude <= 0x7f800000u ? magnitude + 0x1000 : magnitude;
+    if constexpr (how == ToTf32::nearest_even) digits = magnitude + 0xfff + (magnitude >> 13 & 1);
+    digits &= 0xffffe000u;
+    if constexpr (how == ToTf32::nearest_away)
+        return sign | (satfinite && digits >= 0x7f800000u ? digits - 0x2000 : digits);
+    if constexpr (satfinite) digits = digits < 0x7f800000u ? digits : 0x7f7fe000u;
+    return magnitude > 0x7f800000u ? kTf32Nan : sign | (magnitude == 0x7f800000u && !satfinite ? magnitude : digits);
 }
 
 template <ToTf32 how>
@@ -163,7 +166,7 @@ void decode_pack(Decoder& decoder, const Statement& statement, Instruction& in) 
 }  // namespace
 
 bool decode_packed(Decoder& decoder, const Statement& statement, Instruction& in) {
-    if (decode_small(decoder, statement, in)) return true;
+    if (decode_stochastic(decoder, statement, in) || decode_small(decoder, statement, in)) return true;
     if (statement.has("pack")) {
         decode_pack(decoder, statement, in);
         return true;

@@ -12,4 +12,7 @@ bool decode_packed(Decoder& decoder, const ptx::Statement& statement, Instructio
 /// cvt from and to pairs of 8-bit and narrower floats (e4m3x2 … ue8m0x2); false where the statement names none.
 bool decode_small(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 
+/// cvt.rs: stochastic rounding by random bits that the program brings; false where the statement is not one.
+bool decode_stochastic(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
+
 }  // namespace recuda::vgpu

@@ -21,15 +21,17 @@ struct Code {
     static float decode(uint32_t code) { return from_small<format>(code); }
 };
 
-/// ue8m0: the exponent of a power of two, rounded up or towards zero; NaN is 0xff, no sign.
-template <Rounding rounding>
+/// ue8m0: the exponent of a power of two, rounded up or towards zero; no sign. NaN is 0xff, which without .satfinite is
+/// also what lies above 2^127. Code 0 is 2^-127, half the smallest normal number.
+template <Rounding rounding, bool satfinite>
 struct Exponent {
     static constexpr uint32_t kBits = 8;
     static uint32_t encode(float x) {
+        constexpr uint32_t kLimit = satfinite ? 0xfe : 0xff, kLeast = 0x00400000u;
         const uint32_t magnitude = bits_of(x) & 0x7fffffff;
-        const uint32_t up = rounding == Rounding::plus && (magnitude & 0x7fffff) != 0 ? 1 : 0;
-        const uint32_t exponent = (magnitude >> 23) + up;
-        return magnitude > 0x7f800000u ? 0xff : (exponent < 0xfe ? exponent : 0xfe);
+        const bool between = magnitude < 0x00800000u ? magnitude > kLeast : (magnitude & 0x7fffff) != 0;
+        const uint32_t exponent = (magnitude >> 23) + (rounding == Rounding::plus && between ? 1 : 0);
+        return magnitude > 0x7f800000u ? 0xff : (exponent < kLimit ? exponent : kLimit);
     }
     static float decode(uint32_t code) { return as_float(code == 0xff ? kNan : code == 0 ? 0x00400000u : code << 23); }
 };
@@ -116,10 +118,11 @@ constexpr SmallType kSmallTypes[] = {small_type<Code<kE4m3>>("e4m3x2"), small_ty
                                      small_type<Code<kE3m2>>("e3m2x2"), {"ue8m0x2", nullptr, nullptr}};
 
 Handler exponent_handler(Modifiers& modifiers, const Statement& statement, bool encodes) {
-    const bool up = modifiers.take("rp");
+    const bool up = modifiers.take("rp"), satfinite = modifiers.take("satfinite");
     if (!up && !modifiers.take(encodes ? "rz" : "rn")) unsupported(statement);
-    if (!encodes) return decode<Exponent<Rounding::zero>>;
-    return up ? encode<Exponent<Rounding::plus>> : encode<Exponent<Rounding::zero>>;
+    if (!encodes) return decode<Exponent<Rounding::zero, true>>;
+    if (satfinite) return up ? encode<Exponent<Rounding::plus, true>> : encode<Exponent<Rounding::zero, true>>;
+    return up ? encode<Exponent<Rounding::plus, false>> : encode<Exponent<Rounding::zero, false>>;
 }
 
 /// Two codes are in 16 bits, or in the 8 bits of e2m1x2, whose lanes are 16 bits wide all the same.

@@ -208,7 +208,7 @@ TEST(Convert, PackedCodes) {
 TEST(Convert, WhatIsUnknownIsUnsupported) {
     OpsMachine m = machine_of(32, 32, 32, 32);
     for (const char* statement : {"cvt.s32.f32 d, a;", "cvt.rn.frob.f32.s32 d, a;", "cvt.u64.u32 d, a;",
-                                  "cvt.rs.f16x2.f32 d, a, b, c;", "cvt.pack.sat.s16.u32 d, a, b;"}) {
+                                  "cvt.rs.e4m3x4.f32 d, a, b, c;", "cvt.pack.sat.s16.u32 d, a, b;"}) {
         EXPECT_THROW(m.run(statement), Unsupported) << statement;
     }
 }

@@ -52,18 +52,19 @@ Handler function_handler(bool ftz) {
 float reciprocal(float x) { return 1.0f / x; }
 float root(float x) { return std::sqrt(x); }
 
-/// rcp.approx.ftz.f64 and rsqrt.approx{.ftz}.f64: the upper 32 bits of the value, denormals flushed by .ftz, the lower
-/// 32 zero.
-template <bool is_root, bool ftz>
+/// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: of operand and result the upper 32 bits, denormals flushed, one NaN.
+template <bool is_root>
 double upper_word(double x) {
+    constexpr uint64_t kUpper = 0xffffffff00000000;
     const auto flush = [](double v) {
         return as_double((bits_of(v) & 0x7ff0000000000000) == 0 ? bits_of(v) & 0x8000000000000000 : bits_of(v));
     };
-    const double in = ftz ? flush(x) : x;
-    const double exact = is_root ? 1.0 / std::sqrt(in) : 1.0 / in;
-    const double result = ftz ? flush(exact) : exact;
-    return is_nan(result) ? with_payload(result, x) : as_double(bits_of(result) & 0xffffffff00000000);
+    const double in = flush(as_double(bits_of(x) & kUpper));
+    const double result = flush(is_root ? 1.0 / std::sqrt(in) : 1.0 / in);
+    return as_double(is_nan(result) ? uint64_t{0x7fffffff00000000} : bits_of(result) & kUpper);
 }
+
+double reciprocal_root_of_double(double x) { return with_payload(1.0 / std::sqrt(x), x); }
 
 Handler approximate_single(std::string_view opcode, bool ftz) {
     if (opcode == "rcp") return function_handler<reciprocal>(ftz);
@@ -89,9 +90,9 @@ void decode_function(Decoder& decoder, const Statement& statement, Instruction& 
     if (type == Type::f32)
         in.run = approximate_single(opcode, ftz);
     else if (opcode == "rcp" && ftz)
-        in.run = lanes<upper_word<false, true>>;
+        in.run = lanes<upper_word<false>>;
     else if (opcode == "rsqrt")
-        in.run = ftz ? lanes<upper_word<true, true>> : lanes<upper_word<true, false>>;
+        in.run = ftz ? lanes<upper_word<true>> : lanes<reciprocal_root_of_double>;
     else
         unsupported(statement);
     modifiers.finish({2});

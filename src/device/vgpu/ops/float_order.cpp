@@ -13,21 +13,22 @@ namespace {
 using ptx::Statement;
 using ptx::Type;
 
+/// Sums with zero, as the hardware makes them: a NaN is f32's one NaN, or the operand made quiet, its sign kept.
 void sign(Decoder& decoder, const Statement& statement, Instruction& in) {
     Modifiers modifiers(statement);
     in.mix = Mix::floating;
     const Type type = modifiers.type();
     const bool negates = statement.opcode() == "neg";
     if (type == Type::f64) {
-        in.run = negates ? lanes<[](uint64_t a) { return a ^ 0x8000000000000000; }>
-                         : lanes<[](uint64_t a) { return a & 0x7fffffffffffffff; }>;
+        in.run = negates ? lanes<[](double a) { return with_payload(-a, a); }>
+                         : lanes<[](double a) { return with_payload(std::fabs(a), a); }>;
     } else if (type == Type::f32) {
         if (modifiers.take("ftz")) {
             in.run = negates ? lanes<[](float a) { return output<true, false>(-a); }>
                              : lanes<[](float a) { return output<true, false>(std::fabs(a)); }>;
         } else {
-            in.run = negates ? lanes<[](uint32_t a) { return a ^ 0x80000000u; }>
-                             : lanes<[](uint32_t a) { return a & 0x7fffffffu; }>;
+            in.run = negates ? lanes<[](float a) { return canonical(-a); }>
+                             : lanes<[](float a) { return canonical(std::fabs(a)); }>;
         }
     } else {
         not_mine();
@@ -56,8 +57,8 @@ Handler extreme_handler(bool magnitudes, bool three) {
     if (three) {
         if (magnitudes) {
             return lanes<[](float a, float b, float c) {
-                const float ab = extreme_of_magnitudes<maximum, keeps_nan>(input<ftz>(a), input<ftz>(b));
-                return extreme_of_magnitudes<maximum, keeps_nan>(ab, input<ftz>(c));
+                const float ab = extreme<maximum, keeps_nan>(std::fabs(input<ftz>(a)), std::fabs(input<ftz>(b)));
+                return extreme<maximum, keeps_nan>(ab, std::fabs(input<ftz>(c)));
             }>;
         }
         return lanes<[](float a, float b, float c) {
@@ -77,7 +78,7 @@ double extreme_of_doubles(double a, double b) {
     const uint64_t x = bits_of(a), y = bits_of(b);
     const uint64_t equal = maximum ? x & y : x | y;
     const uint64_t ordered = (maximum ? a > b : a < b) ? x : (a == b ? equal : y);
-    return as_double(is_nan(a) ? (is_nan(b) ? x | 0x0008000000000000 : y) : is_nan(b) ? x : ordered);
+    return as_double(is_nan(a) ? (is_nan(b) ? y | 0x0008000000000000 : y) : is_nan(b) ? x : ordered);
 }
 
 template <bool maximum>
@@ -92,8 +93,9 @@ void extreme_of_two_or_three(Decoder& decoder, const Statement& statement, Instr
     }
     if (type != Type::f32) not_mine();
     const bool three = statement.operands.size() == 4;
-    const bool ftz = modifiers.take("ftz"), keeps_nan = modifiers.take("NaN"),
-               magnitudes = modifiers.take("xorsign") && modifiers.take("abs");
+    const bool ftz = modifiers.take("ftz"), keeps_nan = modifiers.take("NaN"), signs = modifiers.take("xorsign"),
+               magnitudes = modifiers.take("abs");
+    if (signs ? three || !magnitudes : magnitudes && !three) unsupported(statement);
     if (keeps_nan)
         in.run = ftz ? extreme_handler<maximum, true, true>(magnitudes, three)
                      : extreme_handler<maximum, true, false>(magnitudes, three);

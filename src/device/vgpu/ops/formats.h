@@ -41,6 +41,17 @@ inline float flushed(float x) {
     return as_float((bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits);
 }
 
+/// What .ftz makes of a result that `exact` (or its value rounded to odd) was rounded to: the zero of its sign where
+/// the value, rounded to 24 digits as if exponents had no end, lies below the normal numbers. So 2^-126 - 2^-150 is
+/// flushed although it would be rounded up to 2^-126 among the denormals (seen on an H200).
+template <Rounding rounding>
+float flushed_tiny(float rounded, double exact) {
+    const uint32_t bits = bits_of(rounded);
+    const double magnitude = std::fabs(exact);
+    const bool tiny = rounding == Rounding::nearest ? magnitude < 0x1.ffffffp-127 : magnitude <= 0x1.fffffep-127;
+    return as_float(tiny || (bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits);
+}
+
 /// Into [0, 1]; NaN and -0 become +0.
 inline float saturated(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 inline double saturated(double x) { return x > 0.0 ? (x < 1.0 ? x : 1.0) : 0.0; }
@@ -157,6 +168,13 @@ double with_payload(double result, Operands... operands) {
       found = found || is_nan(operands)),
      ...);
     return is_nan(result) ? as_double(bits) : result;
+}
+
+/// From f64 a NaN keeps its sign and the upper digits of its payload, quiet.
+inline float narrow_nan(double x) {
+    const uint64_t bits = bits_of(x);
+    return as_float(static_cast<uint32_t>(bits >> 32 & 0x80000000u) | 0x7fc00000u |
+                    static_cast<uint32_t>(bits >> 29 & 0x003fffffu));
 }
 
 /// The smaller or larger number; -0 is below +0; a NaN loses against a number, or wins with `keeps_nan`.

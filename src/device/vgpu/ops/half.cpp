@@ -9,6 +9,7 @@
 #include "device/vgpu/decode.h"
 #include "device/vgpu/ops/formats.h"
 #include "device/vgpu/ops/functions.h"
+#include "device/vgpu/ops/half_oob.h"
 #include "device/vgpu/ops/lanes.h"
 #include "device/vgpu/ops/modifiers.h"
 
@@ -19,12 +20,14 @@ using ptx::Statement;
 using ptx::Type;
 
 struct Half {
-    static constexpr uint16_t kExponent = 0x7c00, kOne = 0x3c00;
+    static constexpr uint16_t kExponent = 0x7c00;
+    static constexpr float kTiny = 0x1.ffep-15f;  // what is below is flushed (formats.h)
     static float widen(uint16_t x) { return from_half(x); }
     static uint16_t narrow(float x) { return to_half(x); }
 };
 struct Bfloat {
-    static constexpr uint16_t kExponent = 0x7f80, kOne = 0x3f80;
+    static constexpr uint16_t kExponent = 0x7f80;
+    static constexpr float kTiny = 0x1.ffp-127f;
     static float widen(uint16_t x) { return from_bfloat(x); }
     static uint16_t narrow(float x) { return to_bfloat(x); }
 };
@@ -130,7 +133,11 @@ void operate(Warp& warp, const Instruction& in, Mask active) {
     if constexpr (sources > 2) widen<Format, ftz, count>(c, warp.lanes<uint16_t>(in.c));
     Operation::template apply<count>(d, a, b, sources > 2 ? c : nullptr);
     step<count>(result, [&](uint32_t i) { return Format::narrow(clamped<clamp>(d[i])); });
-    if constexpr (ftz) step<count>(result, [&](uint32_t i) { return flushed_half<Format, true>(result[i]); });
+    if constexpr (ftz) {
+        step<count>(result, [&](uint32_t i) {
+            return static_cast<uint16_t>(std::fabs(d[i]) < Format::kTiny ? result[i] & 0x8000 : result[i]);
+        });
+    }
     store<count>(warp, in.d, result, active);
 }
 
@@ -183,7 +190,7 @@ void decode_arithmetic(Decoder& decoder, const Statement& statement, Instruction
     const HalfType type = half_type(modifiers.type());
     modifiers.take("rn");
     const bool ftz = type.is_half && modifiers.take("ftz"), sat = type.is_half && modifiers.take("sat");
-    const bool relu = sources == 3 && modifiers.take("relu");
+    const bool relu = sources == 3 && modifiers.take("relu"), oob = sources == 3 && modifiers.take("oob");
     modifiers.finish({sources + 1});
     if (sat && relu) unsupported(statement);
     if (!type.is_half) {
@@ -197,6 +204,7 @@ void decode_arithmetic(Decoder& decoder, const Statement& statement, Instruction
         in.run = half_handler<Operation, Half, sources, Clamp::none>(type.packed, ftz);
     }
     set_same(decoder, statement, in, type.storage, sources);
+    if (oob) guard_out_of_bounds(decoder, in, type.packed);
 }
 
 /// Three-operand forms take the extreme of all.

@@ -4,6 +4,7 @@
 #include "device/vgpu/ops/integer.h"
 #include "device/vgpu/ops/lanes.h"
 #include "device/vgpu/ops/modifiers.h"
+#include "device/vgpu/ops/video.h"
 
 namespace recuda::vgpu {
 namespace {
@@ -40,19 +41,13 @@ void carry_chain(Warp& warp, const Instruction& in, Mask active) {
     const T* b = warp.lanes<T>(in.b);
     T* d = warp.lanes<T>(in.d);
     Mask& flag = warp.predicate(in.e);
-    const Mask before = (in.mode & kReadsCarry) != 0 ? flag : 0;
+    const Mask before = (in.mode & kReadsCarry) != 0 ? flag : (subtracts ? kFullMask : 0);
     Mask after = 0;
     for_active_lanes(d, active, [&](uint32_t i) {
-        const T carry = before >> i & 1;
+        const T carry = before >> i & 1, second = subtracts ? ~b[i] : b[i];
         T partial, result;
-        bool out;
-        if constexpr (subtracts) {
-            out = __builtin_sub_overflow(a[i], b[i], &partial);
-            out |= __builtin_sub_overflow(partial, carry, &result);
-        } else {
-            out = __builtin_add_overflow(a[i], b[i], &partial);
-            out |= __builtin_add_overflow(partial, carry, &result);
-        }
+        bool out = __builtin_add_overflow(a[i], second, &partial);
+        out |= __builtin_add_overflow(partial, carry, &result);
         after |= static_cast<Mask>(out) << i;
         return result;
     });
@@ -173,8 +168,8 @@ constexpr OpRow kSums[] = {
 std::span<const OpRow> integer_rows() {
     static const std::vector<OpRow> rows = [] {
         std::vector<OpRow> joined(std::begin(kSums), std::end(kSums));
-        const auto products = integer_product_rows();
-        joined.insert(joined.end(), products.begin(), products.end());
+        for (const auto& more : {integer_product_rows(), video_rows(), video_simd_rows()})
+            joined.insert(joined.end(), more.begin(), more.end());
         return joined;
     }();
     return rows;

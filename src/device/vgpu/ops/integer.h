@@ -70,8 +70,8 @@ inline int32_t saturated_word(int64_t value) {
         std::clamp<int64_t>(value, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
 }
 
-/// Whether an instruction of a carry chain reads and writes the flag CC.CF: the carry of an addition, the borrow of a
-/// subtraction.
+/// Whether an instruction of a carry chain reads and writes the flag CC.CF: the carry of an addition; of a subtraction
+/// that of a + ~b + 1, which is set where nothing was borrowed (seen on an H200: sub.cc, then addc).
 enum Carry : uint8_t { kReadsCarry = 1, kWritesCarry = 2 };
 
 /// mul, mad, madc, mul24, mad24, sad, div, rem, dp4a, dp2a.

@@ -43,6 +43,7 @@ Handler move_of(uint32_t bytes) {
 struct Parts : Extra {
     std::vector<uint32_t> offsets;
     uint32_t bytes = 0;
+    uint32_t stride = 0;  // of a part's register from lane to lane: 2 for a part of 1 byte
     uint32_t whole_bytes = 0;
 };
 
@@ -53,7 +54,7 @@ void pack(Warp& warp, const Instruction& in, Mask active) {
     for (size_t i = 0; i < parts.offsets.size(); ++i)
         for (uint32_t lane = 0; lane < kLanes; ++lane)
             std::memcpy(whole + lane * parts.whole_bytes + i * parts.bytes,
-                        warp.registers + parts.offsets[i] + lane * parts.bytes, parts.bytes);
+                        warp.registers + parts.offsets[i] + lane * parts.stride, parts.bytes);
     for (Mask rest = active; rest != 0; rest &= rest - 1) {
         const uint32_t at = first_lane(rest) * parts.whole_bytes;
         std::memcpy(warp.registers + in.d + at, whole + at, parts.whole_bytes);
@@ -67,7 +68,8 @@ void unpack(Warp& warp, const Instruction& in, Mask active) {
     for (size_t i = 0; i < parts.offsets.size(); ++i)
         for (Mask rest = active; rest != 0; rest &= rest - 1) {
             const uint32_t lane = first_lane(rest);
-            std::memcpy(warp.registers + parts.offsets[i] + lane * parts.bytes,
+            std::memset(warp.registers + parts.offsets[i] + lane * parts.stride, 0, parts.stride);
+            std::memcpy(warp.registers + parts.offsets[i] + lane * parts.stride,
                         whole + lane * parts.whole_bytes + i * parts.bytes, parts.bytes);
         }
 }
@@ -107,9 +109,9 @@ void decode_pack(Decoder& decoder, const ptx::Statement& statement, Instruction&
     const auto& elements = statement.operands[packs ? 1 : 0].elements;
     if (elements.size() < 2 || elements.size() > 8 || bytes % elements.size() != 0) throw Unsupported("this packing");
     const uint32_t part = bytes / elements.size();
-    if (part < 2) throw Unsupported("registers of 8 bits");
     auto parts = std::make_unique<Parts>();
     parts->bytes = part;
+    parts->stride = std::max(2u, part);
     parts->whole_bytes = bytes;
     for (const auto& element : elements)
         parts->offsets.push_back(packs ? decoder.source(element, bits_of(part))
@@ -121,7 +123,7 @@ void decode_pack(Decoder& decoder, const ptx::Statement& statement, Instruction&
     in.run = packs ? pack : unpack;
     // The two common forms by whole vectors; unpacking into its own source would overwrite it half-way.
     const bool overlaps = !packs && (parts->offsets[0] == in.a || parts->offsets[1] == in.a);
-    if (elements.size() == 2 && bytes <= 8 && !overlaps) {
+    if (elements.size() == 2 && bytes >= 4 && bytes <= 8 && !overlaps) {
         (packs ? in.a : in.d) = parts->offsets[0];
         in.b = parts->offsets[1];
         if (packs)

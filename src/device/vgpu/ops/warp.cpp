@@ -12,37 +12,12 @@
 #include "device/vgpu/memory/pattern.h"
 #include "device/vgpu/ops/lanes.h"
 #include "device/vgpu/ops/modifiers.h"
+#include "device/vgpu/ops/warp_members.h"
 
 namespace recuda::vgpu {
 namespace {
 
 using ptx::Type;
-
-/// Calls body(lanes, mask) for the lanes of each distinct member mask (register `in.e`) once all that it names and that
-/// live are here.
-template <typename Body>
-void gather(Warp& warp, const Instruction& in, Mask active, Body body) {
-    const uint32_t* masks = warp.lanes<uint32_t>(in.e);
-    for (Mask rest = active; rest != 0;) {
-        const Mask members = masks[first_lane(rest)];
-        const Mask same = rest & (members == kFullMask && rest == kFullMask ? kFullMask : mask_of([&](uint32_t i) {
-                              return masks[i] == members;
-                          }));
-        rest &= ~same;
-        if (const Mask strangers = same & ~members; strangers != 0) {
-            warp.fault(in, strangers,
-                       {.check = Check::absent_lane,
-                        .message = fmt::format("lanes {:#x} run this with the mask {:#x}, which does not name them",
-                                               strangers, members)});
-            return;
-        }
-        const Mask needed = members & warp.alive;
-        if ((needed & ~same) != 0)
-            warp.wait(in, same, Group::State::at_warp_sync, 0, needed);
-        else if (!body(same, members))
-            return;
-    }
-}
 
 // shfl: in.d result, in.a value, in.b lane or distance, in.c clamp and segments, in.e mask; in.immediate: the
 // predicate's offset or -1.
@@ -198,53 +173,6 @@ void decode_match(Decoder& decoder, const ptx::Statement& statement, Instruction
                        : static_cast<int64_t>(decoder.destination(operands[0].elements[0], Type::pred));
     in.a = decoder.source(operands[1], wide ? Type::b64 : Type::b32);
     in.e = decoder.source(operands[2], Type::b32);
-    in.mix = Mix::warp;
-}
-
-template <auto F>
-void reduce(Warp& warp, const Instruction& in, Mask active) {
-    gather(warp, in, active, [&](Mask lanes, Mask) {
-        const uint32_t* a = warp.lanes<uint32_t>(in.a);
-        uint32_t result = a[first_lane(lanes)];
-        for (Mask rest = lanes & (lanes - 1); rest != 0; rest &= rest - 1) result = F(result, a[first_lane(rest)]);
-        for_lanes(warp.lanes<uint32_t>(in.d), lanes, [&](uint32_t) { return result; });
-        return true;
-    });
-}
-
-void decode_redux(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
-    Modifiers modifiers(statement);
-    if (!modifiers.take("sync")) throw Unsupported("this form");
-    using U = uint32_t;
-    using S = int32_t;
-    std::string_view operation;
-    for (const auto name : {"add", "min", "max", "and", "or", "xor"})
-        if (modifiers.take(name)) operation = name;
-    const Type type = modifiers.type();
-    modifiers.finish({3});
-    if (type != Type::u32 && type != Type::s32 && type != Type::b32) throw Unsupported("this type");
-    const bool is_signed = type == Type::s32;
-    if (operation == "add")
-        in.run = reduce<[](U a, U b) { return a + b; }>;
-    else if (operation == "and")
-        in.run = reduce<[](U a, U b) { return a & b; }>;
-    else if (operation == "or")
-        in.run = reduce<[](U a, U b) { return a | b; }>;
-    else if (operation == "xor")
-        in.run = reduce<[](U a, U b) { return a ^ b; }>;
-    else if (operation == "min" && is_signed)
-        in.run = reduce<[](U a, U b) { return static_cast<U>(std::min(static_cast<S>(a), static_cast<S>(b))); }>;
-    else if (operation == "max" && is_signed)
-        in.run = reduce<[](U a, U b) { return static_cast<U>(std::max(static_cast<S>(a), static_cast<S>(b))); }>;
-    else if (operation == "min")
-        in.run = reduce<[](U a, U b) { return std::min(a, b); }>;
-    else if (operation == "max")
-        in.run = reduce<[](U a, U b) { return std::max(a, b); }>;
-    else
-        throw Unsupported("this operation");
-    in.d = decoder.destination(statement.operands[0], Type::b32);
-    in.a = decoder.source(statement.operands[1], Type::b32);
-    in.e = decoder.source(statement.operands[2], Type::b32);
     in.mix = Mix::warp;
 }
 

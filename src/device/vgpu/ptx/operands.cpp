@@ -9,6 +9,17 @@ constexpr int kMaxDepth = 4;
 
 bool is_sign(char c) { return c == '+' || c == '-'; }
 
+/// Cuts the selector of a video instruction's operand off: `b` or `h` and digits behind the last dot.
+std::string_view take_selector(std::string_view& name) {
+    const size_t dot = name.rfind('.');
+    if (dot == std::string_view::npos || dot + 2 >= name.size()) return {};
+    const std::string_view selector = name.substr(dot + 1);
+    if (selector[0] != 'b' && selector[0] != 'h') return {};
+    if (selector.find_first_not_of("0123456789", 1) != std::string_view::npos) return {};
+    name = name.substr(0, dot);
+    return selector;
+}
+
 }  // namespace
 
 std::vector<Operand> OperandReader::read_all(bool is_call) {
@@ -47,12 +58,18 @@ Operand OperandReader::operand(bool is_call, int depth) {
     if (c == '{') return list('{', '}', depth + 1);
     if (c == '(' && is_call) return list('(', ')', depth + 1);
     if (c == '[') return address(depth + 1);
-    if (begins_constant(c, cursor_.peek_after(1))) return constant();
+    const bool minus = c == '-' && begins_word(cursor_.peek_after(1));
+    if (!minus && begins_constant(c, cursor_.peek_after(1))) return constant();
     const bool negated = cursor_.accept('!');
-    const std::string_view text = accept_name();
+    if (minus) cursor_.accept('-');
+    std::string_view text = accept_name();
     if (text.empty()) cursor_.fail("expected an operand, not {}", printable(cursor_.peek()));
+    const std::string_view selector = take_selector(text);
     Operand found = name(text);
     found.negated = negated;
+    found.minus = minus && found.kind == Operand::Kind::name;
+    if (minus && found.kind == Operand::Kind::integer) found.bits = 0 - found.bits;  // -WARP_SZ
+    found.selector = selector;
     return found;
 }
 

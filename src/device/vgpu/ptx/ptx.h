@@ -68,11 +68,13 @@ struct Place {
 /// user wrote.
 struct Operand {
     enum class Kind : uint8_t { none, name, integer, floating, address, vector, sink } kind = Kind::none;
-    std::string_view text;   // name: register, label, variable, special register (with .x), may carry a leading '!'
-                             // stripped into negated
-    bool negated = false;    // !%p
-    uint64_t bits = 0;       // integer: its value; floating: the IEEE bits
-    bool is_double = false;  // floating: 0d… or a decimal literal (f64), else 0f… (f32)
+    std::string_view text;      // name: register, label, variable, special register (with .x), may carry a leading '!'
+                                // stripped into negated
+    bool negated = false;       // !%p
+    bool minus = false;         // -%r, which vmad alone takes
+    std::string_view selector;  // "b0" of %r.b0, "h31" of %r.h31: video instructions alone take it
+    uint64_t bits = 0;          // integer: its value; floating: the IEEE bits
+    bool is_double = false;     // floating: 0d… or a decimal literal (f64), else 0f… (f32)
     int64_t offset =
         0;  // address: [base + offset]; base in text ("" for an absolute immediate address); name: variable + offset
     std::vector<Operand> elements;  // vector, and the second half of `d|p` as elements[0] of a name or sink; what
