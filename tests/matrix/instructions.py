@@ -22,15 +22,12 @@ class Instruction:
         self.group = m == 64  # of wgmma
 
     def label(self):
-        form = "".join(f" {key}={value}" for key, value in self.form.items() if value not in (None, 0, False, ""))
-        return f"{self.name} m{self.m}n{self.n}k{self.k} {self.d}.{self.a}.{self.b}{form}"
+        placed = ("a_descriptor", "b_descriptor", "image_bytes", "op")
+        form = "".join(f" {key}={value}" for key, value in self.form.items() if value and key not in placed)
+        return self.name + form
 
     def threads(self):
         return 128 if self.group else 32
-
-    def words(self, kind, rows):
-        """Registers of a thread for `rows` rows of a warp's share."""
-        return 0
 
     # Words of 32 bits that a thread holds.
     def a_words(self):
@@ -56,12 +53,11 @@ def source(one):
     wide = one.a == "f64"
     kinds = {"a": one.a, "b": one.b, "c": one.c, "d": one.d}
     counts = {"a": na, "b": nb, "c": nc, "d": nd}
-    lines, inputs = [], {}
+    lines = []
     for name, kind in kinds.items():
         count = counts[name] // (2 if wide else 1)
         if count:
             lines.append(f".reg .b{64 if wide else 32} {name}<{count}>;")
-    word = "u64" if wide else "u32"
     step = 8 if wide else 4
     for name in "abc":
         for i in range(counts[name] // (2 if wide else 1)):
@@ -72,7 +68,7 @@ def source(one):
             body.append(f"mov.b32 d{i}, c{i};")
         scale, sign_a, sign_b = one.form.get("scale_d", 1), one.form.get("sign_a", 1), one.form.get("sign_b", 1)
         first = "da" if one.form.get("shared_a") else registers("a", na)
-        tail = f"keeps"
+        tail = "keeps"
         if BITS[one.a] >= 8 and one.a not in ("s8", "u8"):
             tail += f", {sign_a}, {sign_b}"
             if BITS[one.a] == 16:
@@ -85,10 +81,8 @@ def source(one):
         body.append(f"{one.name} {registers('d', nd // half)}, {registers('a', na // half)}, {registers('b', nb // half)}, {registers('c', nc // half)};")
     for i in range(nd // (2 if wide else 1)):
         body.append(f"st.global.b{8 * step} [pd + {i * step}], d{i};")
-    # Named registers are not braces of the asm statement's own: doubled, they stay.
     text = " ".join(lines + body).replace("%", "%%")
     setup = ".reg .b64 pa, pb, pc, pd, da, db; mov.b64 pa, %0; mov.b64 pb, %1; mov.b64 pc, %2; mov.b64 pd, %3; mov.b64 da, %4; mov.b64 db, %5;"
-    del word, inputs
     descriptors = ""
     if one.group:
         descriptors = f"""

@@ -8,6 +8,7 @@ Prints a line for each instruction that is wrong or does not run, and how many w
 and fragments mean: --device cuda checks the model, --device vgpu the virtual GPU."""
 
 import argparse
+import concurrent.futures
 import random
 import struct
 import sys
@@ -154,13 +155,17 @@ def main():
     parser.add_argument("--program", default="build/release/cuda-rlm")
     parser.add_argument("--device", default="vgpu")
     parser.add_argument("--only", default="")
+    parser.add_argument("--jobs", type=int, default=4)
     options = parser.parse_args()
+    chosen = [one for one in (*all_mma(), *all_wgmma()) if options.only in one.label()]
     right = wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for i, one in enumerate([*all_mma(), *all_wgmma()]):
-            if options.only not in one.label():
-                continue
-            why = check(one, options.program, options.device, folder, i)
+
+    def judged(numbered):
+        with tempfile.TemporaryDirectory() as folder:
+            return check(numbered[1], options.program, options.device, folder, numbered[0])
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for one, why in zip(chosen, pool.map(judged, enumerate(chosen))):
             right, wrong = right + (why is None), wrong + (why is not None)
             if why is not None:
                 print(f"{one.label()}: {why}", flush=True)
