@@ -13,9 +13,9 @@
 #include <random>
 #include <sstream>
 
-#include "host_kernels.h"
 #include "device/counters.h"
 #include "device/vgpu/vgpu.h"
+#include "host_kernels.h"
 
 namespace recuda {
 namespace {
@@ -112,7 +112,8 @@ void topk(Bench& bench) {
     bench.launch.block = {128};
     bench.launch.arguments = {bench.given("logits", logits), bench.unwritten("index", kRouted * 32),
                               bench.unwritten("weight", kRouted * 32), value(kRouted)};
-    bench.host = [logits, index = std::vector<int32_t>(kRouted * 8), weight = std::vector<float>(kRouted * 8)]() mutable {
+    bench.host = [logits, index = std::vector<int32_t>(kRouted * 8),
+                  weight = std::vector<float>(kRouted * 8)]() mutable {
         host::topk(logits.data(), index.data(), weight.data(), kRouted);
         benchmark::DoNotOptimize(weight.data());
     };
@@ -168,12 +169,12 @@ void measure(benchmark::State& state, void (*prepare)(Bench&), Mode mode) {
     state.counters["times one core"] = least_ms([&] { alone.run(mode.checks, mode.count); }) / own;
 }
 
-#define MODES(kernel)                                                                                              \
-    BENCHMARK_CAPTURE(measure, kernel##_checks, kernel, Mode{})->Unit(benchmark::kMillisecond);                      \
+#define MODES(kernel)                                                                                                 \
+    BENCHMARK_CAPTURE(measure, kernel##_checks, kernel, Mode{})->Unit(benchmark::kMillisecond);                       \
     BENCHMARK_CAPTURE(measure, kernel##_checks_counters, kernel, Mode{.count = true})->Unit(benchmark::kMillisecond); \
-    BENCHMARK_CAPTURE(measure, kernel##_neither, kernel, Mode{.checks = false})->Unit(benchmark::kMillisecond);      \
-    BENCHMARK_CAPTURE(measure, kernel##_checks_two_cores, kernel, Mode{.threads = 2})                               \
-        ->Unit(benchmark::kMillisecond)                                                                            \
+    BENCHMARK_CAPTURE(measure, kernel##_neither, kernel, Mode{.checks = false})->Unit(benchmark::kMillisecond);       \
+    BENCHMARK_CAPTURE(measure, kernel##_checks_two_cores, kernel, Mode{.threads = 2})                                 \
+        ->Unit(benchmark::kMillisecond)                                                                               \
         ->UseRealTime()
 
 MODES(rmsnorm);

@@ -176,9 +176,11 @@ void decode_stmatrix(Decoder& decoder, const ptx::Statement& statement, Instruct
     decode_matrix_rows(decoder, statement, in, false);
 }
 
-constexpr OpRow kRows[] = {
-    {"ldmatrix", decode_ldmatrix}, {"stmatrix", decode_stmatrix}, {"mma", decode_mma},
-    {"wmma", decode_wmma},         {"wgmma", decode_wgmma}};
+constexpr OpRow kRows[] = {{"ldmatrix", decode_ldmatrix},
+                           {"stmatrix", decode_stmatrix},
+                           {"mma", decode_mma},
+                           {"wmma", decode_wmma},
+                           {"wgmma", decode_wgmma}};
 
 }  // namespace
 

@@ -74,10 +74,9 @@ struct Shape {
     std::string_view name;
     uint32_t m, k;
 };
-constexpr Shape kShapes[] = {{"m16n8k4", 16, 4},     {"m16n8k8", 16, 8},     {"m16n8k16", 16, 16},
-                             {"m16n8k32", 16, 32},   {"m16n8k64", 16, 64},   {"m16n8k128", 16, 128},
-                             {"m16n8k256", 16, 256}, {"m8n8k4", 8, 4},       {"m8n8k16", 8, 16},
-                             {"m8n8k32", 8, 32},     {"m8n8k128", 8, 128}};
+constexpr Shape kShapes[] = {{"m16n8k4", 16, 4},   {"m16n8k8", 16, 8},     {"m16n8k16", 16, 16},   {"m16n8k32", 16, 32},
+                             {"m16n8k64", 16, 64}, {"m16n8k128", 16, 128}, {"m16n8k256", 16, 256}, {"m8n8k4", 8, 4},
+                             {"m8n8k16", 8, 16},   {"m8n8k32", 8, 32},     {"m8n8k128", 8, 128}};
 
 void take_shape(Modifiers& modifiers, Mma& mma) {
     for (const Shape& shape : kShapes)
@@ -148,7 +147,8 @@ void decode_mma(Decoder& decoder, const ptx::Statement& statement, Instruction& 
     const bool is_double = product.a == Element::f64;
     const uint32_t part = is_double ? 32 : 16, halves = mma->m / 8;
     const bool half_of_volta = mma->m == 8 && !is_double && !is_whole(product.a);
-    if (!fits(product) || half_of_volta || product.row_bytes() % part != 0 || product.row_bytes() > 2 * part * (is_double ? 2 : 1))
+    if (!fits(product) || half_of_volta || product.row_bytes() % part != 0 ||
+        product.row_bytes() > 2 * part * (is_double ? 2 : 1))
         throw Unsupported("this combination of shape and types");
     const auto sums = [&](Element element) { return halves * 2 / (element == Element::f16 ? 2 : 1); };
     const auto& operands = statement.operands;

@@ -353,8 +353,8 @@ void add_wholes(const Product& product, const Row& row, const Tile& tile, const 
     using Limits = std::numeric_limits<int32_t>;
     for (uint32_t n = 0; n < kTileColumns; ++n) {
         const int64_t exact = int64_t{sum[n]} + static_cast<int32_t>(c[n]);
-        d[n] = static_cast<uint32_t>(product.saturates ? std::clamp<int64_t>(exact, Limits::min(), Limits::max())
-                                                       : exact);
+        d[n] =
+            static_cast<uint32_t>(product.saturates ? std::clamp<int64_t>(exact, Limits::min(), Limits::max()) : exact);
     }
 }
 

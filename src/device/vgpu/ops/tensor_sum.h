@@ -28,8 +28,8 @@ struct Product {
     Element a = Element::f16, b = Element::f16, c = Element::f32, d = Element::f32;
     uint32_t k = 16;
     SumModel model;
-    bool saturates = false;      // integers
-    bool counts_both = true;     // b1: bits that are set in both; else in one of the two
+    bool saturates = false;   // integers
+    bool counts_both = true;  // b1: bits that are set in both; else in one of the two
     bool negates_a = false, negates_b = false;
 
     uint32_t row_bytes() const { return k * vgpu::bits_of(a) / 8; }
