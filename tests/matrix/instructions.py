@@ -31,7 +31,8 @@ class Instruction:
 
     # Words of 32 bits that a thread holds.
     def a_words(self):
-        return 0 if self.form.get("shared_a") else min(self.m, 16) * self.k * BITS[self.a] // 32 // 32
+        kept = 2 if "selector" in self.form else 1
+        return 0 if self.form.get("shared_a") else min(self.m, 16) * self.k * BITS[self.a] // 32 // 32 // kept
 
     def b_words(self):
         return 0 if self.group else self.n * self.k * BITS[self.b] // 32 // 32
@@ -78,12 +79,16 @@ def source(one):
                  "wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;"]
     else:
         half = 2 if wide else 1
-        body.append(f"{one.name} {registers('d', nd // half)}, {registers('a', na // half)}, {registers('b', nb // half)}, {registers('c', nc // half)};")
+        tail = ""
+        if "selector" in one.form:
+            lines += [".reg .b32 e;", "ld.global.b32 e, [da];"]
+            tail = f", e, {one.form['selector']}"
+        body.append(f"{one.name} {registers('d', nd // half)}, {registers('a', na // half)}, {registers('b', nb // half)}, {registers('c', nc // half)}{tail};")
     for i in range(nd // (2 if wide else 1)):
         body.append(f"st.global.b{8 * step} [pd + {i * step}], d{i};")
     text = " ".join(lines + body).replace("%", "%%")
     setup = ".reg .b64 pa, pb, pc, pd, da, db; mov.b64 pa, %0; mov.b64 pb, %1; mov.b64 pc, %2; mov.b64 pd, %3; mov.b64 da, %4; mov.b64 db, %5;"
-    descriptors = ""
+    descriptors = "\n    da = (unsigned long long)(images + t);" if "selector" in one.form else ""
     if one.group:
         descriptors = f"""
     extern __shared__ __align__(1024) unsigned image[];
@@ -164,6 +169,31 @@ def sums(rows, bits):
                 row, column = lane // 4 + 8 * half, first + lane % 4 * 2
                 words += packed(rows[row][column : column + 2], bits)
     return words
+
+
+class Sparse:
+    """Half of A is zero: chunks of four units keep two. A unit is an element, half a tf32 or two of 4 bits."""
+
+    def __init__(self, one, rng):
+        bits = BITS[one.a]
+        self.units = one.k * bits // (16 if bits >= 16 else 8)  # of a row
+        self.two_rows, self.threads, self.selector = bits >= 16, self.units // 16, one.form["selector"]
+        pairs = ((0, 1), (2, 3)) if bits == 32 else ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
+        self.places = [[4 * chunk + place for chunk in range(self.units // 4) for place in rng.choice(pairs)] for _ in range(16)]
+        self.elements = [sorted({unit * one.k // self.units + i for unit in row for i in range(max(one.k // self.units, 1))}) for row in self.places]
+
+    def words(self):
+        """Metadata by lane; what no thread should look at is noise."""
+        rows = [sum((place % 4) << 2 * i for i, place in enumerate(row)) for row in self.places]
+        words = [0x5A5A5A5A] * 32
+        for group in range(8):
+            first = group * 4 + self.selector * self.threads
+            for j in range(self.threads):
+                if self.two_rows:
+                    words[first + j] = rows[group] >> 16 * j & 0xFFFF | (rows[group + 8] >> 16 * j & 0xFFFF) << 16
+                else:
+                    words[first + j] = rows[group + 8 * (j % 2)] >> 32 * (j // 2) & 0xFFFFFFFF
+        return words
 
 
 def from_sums(words, rows, columns, bits):

@@ -14,7 +14,7 @@ import struct
 import sys
 import tempfile
 
-from instructions import BITS, Image, Instruction, fragment, from_sums, run, sums
+from instructions import BITS, Image, Instruction, Sparse, fragment, from_sums, run, sums
 
 
 def code(kind, x):
@@ -77,6 +77,19 @@ def all_mma():
             yield mma(shape, "s32", "b1", "b1", "s32", op)
 
 
+def all_sparse():
+    rows = [("m16n8k16", d, "f16", d, 4) for d in ("f32", "f16")] + [("m16n8k32", d, "f16", d, 2) for d in ("f32", "f16")]
+    rows += [("m16n8k16", "f32", "bf16", "f32", 4), ("m16n8k32", "f32", "bf16", "f32", 2), ("m16n8k8", "f32", "tf32", "f32", 4), ("m16n8k16", "f32", "tf32", "f32", 2)]
+    rows += [("m16n8k64", "f32", a, "f32", 1) for a in ("e4m3", "e5m2")]
+    rows += [("m16n8k32", "s32", "s8", "s32", 2), ("m16n8k64", "s32", "u8", "s32", 1), ("m16n8k64", "s32", "s4", "s32", 2), ("m16n8k128", "s32", "u4", "s32", 1)]
+    for shape, d, a, c, selectors in rows:
+        for selector in range(selectors):
+            one = mma(shape, d, a, a, c)
+            one.name = one.name.replace("mma.sync", "mma.sp::ordered_metadata.sync")
+            one.form["selector"] = selector
+            yield one
+
+
 def wgmma(n, k, d, a, b, **form):
     op = ".and.popc" if a == "b1" else ""
     return Instruction(f"wgmma.mma_async.sync.aligned.m64n{n}k{k}.{d}.{a}.{b}{op}", 64, n, k, d, a, b, d, **form)
@@ -121,6 +134,9 @@ def check(one, program, device, folder, seed):
     a = [[pick(one.a) for _ in range(one.k)] for _ in range(one.m)]
     b = [[pick(one.b) for _ in range(one.k)] for _ in range(one.n)]  # by columns
     c = [[rng.randint(-20, 20) for _ in range(one.n)] for _ in range(one.m)]
+    sparse = Sparse(one, rng) if "selector" in one.form else None
+    if sparse:
+        a = [[x if k in sparse.elements[i] else 0 for k, x in enumerate(row)] for i, row in enumerate(a)]
     a_codes = [[code(one.a, x) for x in row] for row in a]
     b_codes = [[code(one.b, x) for x in row] for row in b]
     c_codes = [[code(one.c, x) for x in row] for row in c]
@@ -132,9 +148,12 @@ def check(one, program, device, folder, seed):
         one.form["b_descriptor"] = image.add(b_codes, BITS[one.b], one.form.get("b_rows"), swizzle, spread)
         one.form["image_bytes"] = 4 * len(image.words())
     in_registers = [] if one.form.get("shared_a") else [w for s in warps for w in fragment(a_codes[s], BITS[one.a], one.m >= 16)]
+    if sparse:
+        kept = [[row[k] for k in sparse.elements[i]] for i, row in enumerate(a_codes)]
+        in_registers = fragment(kept, BITS[one.a], True)
     columns = [] if one.group else fragment(b_codes, BITS[one.b], False)
     begun = [w for s in warps for w in sums(c_codes[s], BITS[one.c])]
-    got = run(program, device, folder, one, 1, in_registers, columns, begun, image.words() if one.group else [])
+    got = run(program, device, folder, one, 1, in_registers, columns, begun, image.words() if one.group else sparse.words() if sparse else [])
     if isinstance(got, str):
         return got
     sign = one.form.get("sign_a", 1) * one.form.get("sign_b", 1)
@@ -157,7 +176,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=4)
     options = parser.parse_args()
-    chosen = [one for one in (*all_mma(), *all_wgmma()) if options.only in one.label()]
+    chosen = [one for one in (*all_mma(), *all_sparse(), *all_wgmma()) if options.only in one.label()]
     right = wrong = 0
 
     def judged(numbered):

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kLeast = -126;      // no sum is aligned to a smaller exponent
 constexpr int32_t kNone = -1000;  // the exponent of zero: far below all others
+constexpr int32_t kLeftOut = -2000;
 
 /// A float as significand and exponent, no smaller than `least`, that of the format's denormals.
 struct Parts {
@@ -299,7 +300,7 @@ void add_special(const Product& product, const Row& row, const Tile& tile, float
             const uint32_t to = std::min(product.k, from + product.model.step);
             if (!finite(sum[n])) extreme += sum[n], sum[n] = 0;
             for (uint32_t k = from; k < to; ++k) {
-                const float factor = row.significand[k] * tile.significand[k][n];
+                const float factor = row.exponent[k] == kLeftOut ? 0.0f : row.significand[k] * tile.significand[k][n];
                 const bool usual = finite(factor);
                 if (!usual) extreme += factor;
                 plain_row.significand[k - from] = usual ? row.significand[k] : 0;
@@ -370,6 +371,11 @@ SumModel model_of(const Product& product, bool warpgroup) {
 
 void read_row(const Product& product, const std::byte* elements, Row& row) {
     read_line(product, product.a, product.negates_a, elements, row);
+}
+
+void leave_out(Row& row, uint32_t k) {
+    row.significand[k] = 0;
+    row.exponent[k] = kLeftOut;
 }
 
 void read_tile(const Product& product, const std::byte* elements, size_t pitch, Tile& tile) {

@@ -282,6 +282,7 @@ void take_scales(Decoder& decoder, const ptx::Statement& statement, Wgmma& wgmma
 void decode_product(Decoder& decoder, const ptx::Statement& statement, Instruction& in, Modifiers& modifiers) {
     auto wgmma = std::make_unique<Wgmma>();
     Product& product = wgmma->product;
+    if (modifiers.take("sp")) throw Unsupported("products with half of A zero");
     if (!modifiers.take("sync") || !modifiers.take("aligned")) throw Unsupported("this form");
     take_shape(statement, modifiers, *wgmma);
     product.saturates = modifiers.take("satfinite");
