@@ -91,6 +91,17 @@ class TritonTest(Case):
         self.product("matmul_f32", "f32", (64, 32))
         self.product("matmul_fp8", "e4m3", (64, 64), transposed=True)
 
+    def test_scaled_matmul(self):
+        rng = random.Random(5)
+        a, b = [rng.randint(-8, 8) for _ in range(64 * 64)], [rng.randint(-8, 8) for _ in range(32 * 64)]
+        of_a, of_b = [rng.randint(125, 129) for _ in range(64 * 2)], [rng.randint(125, 129) for _ in range(32 * 2)]
+        wanted = [float(sum(a[i * 64 + k] * b[j * 64 + k] * 2.0 ** (of_a[i * 2 + k // 32] + of_b[j * 2 + k // 32] - 254) for k in range(64)))
+                  for i in range(64) for j in range(32)]
+        buffers = [self.store("a", "e4m3", a), self.store("b", "e4m3", b), "c:f32[2048]=uninit"]
+        buffers += [f"{name}:u8[{len(scales)}]={scales}".replace(" ", "") for name, scales in (("sa", of_a), ("sb", of_b))]
+        (c,) = self.launch("matmul_scaled_sm90", 1, "a, sa, b, sb, c", buffers, ["c"])
+        self.assertEqual(c, wanted)
+
     def attend(self, name, kind, block):
         length, d, scale = 128, 64, 0.125
         rng = random.Random(2)

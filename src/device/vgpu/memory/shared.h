@@ -84,8 +84,8 @@ class SharedMemory {
     bool check_peer(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width, bool reads,
                     bool writes, const std::byte* values);
     /// For reads that are not a thread's own (operands of asynchronous products): checks that `width` bytes, at most a
-    /// line of 16, lie in a variable, are written, and were written before this instruction of `warp`; nothing is noted.
-    /// False after a fault. (operand.cpp)
+    /// line of 16, lie in a variable, are written, and were written before this instruction of `warp`; nothing is
+    /// noted. False after a fault. (operand.cpp)
     bool read_operand(Warp& warp, const Instruction& in, uint64_t address, uint32_t width);
     /// The time now; what is written later has a later stamp.
     uint32_t mark() { return now_++; }

@@ -1,10 +1,10 @@
 // Where the rows of matrices lie in a warp's registers: the same for mma and wgmma (PTX ISA 9.0, sections 9.7.14.5 and
 // 9.7.15.5.1).
 //
-// A row of A and a column of B lie in the registers of four neighbouring lanes, 16 bytes of it in each register (of f64,
-// 32). With group = lane / 4, register r of A holds part r / 2 of row group + 8 (r % 2) (with 8 rows in all: part r of
-// row group), register r of B part r of column group; register r of eight columns of C and D row group + 8 (r / 2),
-// column 2 (lane % 4) + r % 2, f16 both columns in one.
+// A row of A and a column of B lie in the registers of four neighbouring lanes, 16 bytes of it in each register (of
+// f64, 32). With group = lane / 4, register r of A holds part r / 2 of row group + 8 (r % 2) (with 8 rows in all: part
+// r of row group), register r of B part r of column group; register r of eight columns of C and D row group + 8 (r /
+// 2), column 2 (lane % 4) + r % 2, f16 both columns in one.
 #pragma once
 
 #include <cstddef>

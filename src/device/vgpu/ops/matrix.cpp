@@ -176,9 +176,31 @@ void decode_stmatrix(Decoder& decoder, const ptx::Statement& statement, Instruct
     decode_matrix_rows(decoder, statement, in, false);
 }
 
-constexpr OpRow kRows[] = {
-    {"ldmatrix", decode_ldmatrix}, {"stmatrix", decode_stmatrix}, {"mma", decode_mma},
-    {"wmma", decode_wmma},         {"wgmma", decode_wgmma}};
+/// Transposes an 8x8 matrix of which each lane has two elements of a row.
+void move_matrix(Warp& warp, const Instruction& in, Mask active) {
+    if (!whole_warp(warp, in, active)) return;
+    uint16_t elements[8][8];
+    std::memcpy(elements, warp.lanes<uint32_t>(in.a), sizeof elements);
+    uint32_t* to = warp.lanes<uint32_t>(in.d);
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+        const uint32_t row = lane / 4, column = lane % 4 * 2;
+        to[lane] = elements[column][row] | uint32_t{elements[column + 1][row]} << 16;
+    }
+}
+
+void decode_movmatrix(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
+    Modifiers modifiers(statement);
+    for (const auto name : {"sync", "aligned", "m8n8", "trans", "b16"})
+        if (!modifiers.take(name)) throw Unsupported("this form");
+    modifiers.finish({2});
+    set_operands(decoder, statement, in, ptx::Type::b32, {ptx::Type::b32});
+    in.mix = Mix::warp;
+    in.run = move_matrix;
+}
+
+constexpr OpRow kRows[] = {{"ldmatrix", decode_ldmatrix}, {"movmatrix", decode_movmatrix},
+                           {"stmatrix", decode_stmatrix}, {"mma", decode_mma},
+                           {"wmma", decode_wmma},         {"wgmma", decode_wgmma}};
 
 }  // namespace
 

@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <optional>
 
 #include "device/vgpu/block.h"
 #include "device/vgpu/ops/fragments.h"
 #include "device/vgpu/ops/lanes.h"
 #include "device/vgpu/ops/matrix.h"
 #include "device/vgpu/ops/modifiers.h"
+#include "device/vgpu/ops/sparse.h"
 #include "device/vgpu/ops/tensor_sum.h"
 
 namespace recuda::vgpu {
@@ -20,6 +22,8 @@ constexpr uint32_t kMostRowBytes = kMostK * 8;
 struct Mma : Extra {
     Product product;
     uint32_t m = 16;
+    std::optional<Sparsity> sparse;
+    uint32_t metadata = 0;             // register offset
     std::vector<uint32_t> a, b, c, d;  // register offsets
 };
 
@@ -27,6 +31,20 @@ void read_columns(Warp& warp, const Mma& mma, uint32_t part, Tile& tile) {
     alignas(64) std::byte columns[kTileColumns][kMostRowBytes];
     for (uint32_t n = 0; n < kTileColumns; ++n) gather_row(warp.registers, mma.b, false, n, part, columns[n]);
     read_tile(mma.product, columns[0], kMostRowBytes, tile);
+}
+
+void read_row_of(Warp& warp, const Mma& mma, uint32_t m, Row& row) {
+    std::byte elements[kMostRowBytes];
+    gather_row(warp.registers, mma.a, mma.m == 16, m, 16, elements);
+    if (!mma.sparse) return read_row(mma.product, elements, row);
+    std::byte spread[kMostRowBytes];
+    const Sparsity& sparse = *mma.sparse;
+    const uint64_t kept = sparse.spread(elements, sparse.row(warp.lanes<uint32_t>(mma.metadata), m), spread);
+    read_row(mma.product, spread, row);
+    if (is_whole(mma.product.a)) return;
+    const uint32_t units = bits_of(mma.product.a) / 8 / sparse.unit_bytes;  // an element
+    for (uint32_t k = 0; k < mma.product.k; ++k)
+        if ((kept >> k * units & 1) == 0) leave_out(row, k);
 }
 
 void multiply(Warp& warp, const Instruction& in, Mask active) {
@@ -37,10 +55,8 @@ void multiply(Warp& warp, const Instruction& in, Mask active) {
     // All of C is read before any of D is written: they may be the same registers.
     alignas(64) uint32_t sums[16][kTileColumns];
     for (uint32_t m = 0; m < mma.m; ++m) {
-        std::byte elements[kMostRowBytes];
-        gather_row(warp.registers, mma.a, mma.m == 16, m, 16, elements);
         Row row;
-        read_row(mma.product, elements, row);
+        read_row_of(warp, mma, m, row);
         alignas(32) uint32_t c[kTileColumns];
         gather_sums(warp.registers, mma.c.data(), mma.product.c == Element::f16, m, c);
         add_products(mma.product, row, tile, c, sums[m]);
@@ -74,10 +90,9 @@ struct Shape {
     std::string_view name;
     uint32_t m, k;
 };
-constexpr Shape kShapes[] = {{"m16n8k4", 16, 4},     {"m16n8k8", 16, 8},     {"m16n8k16", 16, 16},
-                             {"m16n8k32", 16, 32},   {"m16n8k64", 16, 64},   {"m16n8k128", 16, 128},
-                             {"m16n8k256", 16, 256}, {"m8n8k4", 8, 4},       {"m8n8k16", 8, 16},
-                             {"m8n8k32", 8, 32},     {"m8n8k128", 8, 128}};
+constexpr Shape kShapes[] = {{"m16n8k4", 16, 4},   {"m16n8k8", 16, 8},     {"m16n8k16", 16, 16},   {"m16n8k32", 16, 32},
+                             {"m16n8k64", 16, 64}, {"m16n8k128", 16, 128}, {"m16n8k256", 16, 256}, {"m8n8k4", 8, 4},
+                             {"m8n8k16", 8, 16},   {"m8n8k32", 8, 32},     {"m8n8k128", 8, 128}};
 
 void take_shape(Modifiers& modifiers, Mma& mma) {
     for (const Shape& shape : kShapes)
@@ -126,12 +141,26 @@ void take_registers(Decoder& decoder, const ptx::Operand& list, Element element,
         into.push_back(destination ? decoder.destination(operand, type) : decoder.source(operand, type));
 }
 
+/// The metadata and the selector of mma.sp.
+void take_sparsity(Decoder& decoder, const ptx::Statement& statement, Mma& mma) {
+    Product& product = mma.product;
+    const ptx::Operand& selector = statement.operands[5];
+    const bool exists = mma.m == 16 && product.a != Element::f64 && product.a != Element::b1;
+    if (!exists || selector.kind != Kind::integer) throw Unsupported("this form");
+    mma.sparse = Sparsity::of(product, static_cast<uint32_t>(selector.bits));
+    if (mma.sparse->threads() > 4 || selector.bits >= mma.sparse->selectors()) throw Unsupported("this selector");
+    mma.metadata = decoder.source(statement.operands[4], ptx::Type::b32);
+    product.model.step *= 2;  // of whose products one half is none
+}
+
 }  // namespace
 
 void decode_mma(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
     Modifiers modifiers(statement);
     auto mma = std::make_unique<Mma>();
     Product& product = mma->product;
+    if (modifiers.take("block_scale")) throw Unsupported("scaled blocks");
+    const bool sparse = modifiers.take("sp") || modifiers.take("sp::ordered_metadata");
     if (!modifiers.take("sync") || !modifiers.take("aligned")) throw Unsupported("this form");
     take_shape(modifiers, *mma);
     if (!modifiers.take("row") || !modifiers.take("col")) throw Unsupported("this layout");
@@ -142,18 +171,20 @@ void decode_mma(Decoder& decoder, const ptx::Statement& statement, Instruction& 
         product.counts_both = modifiers.take("and");
         if ((!product.counts_both && !modifiers.take("xor")) || !modifiers.take("popc")) throw Unsupported("this form");
     }
-    modifiers.finish({4});
+    modifiers.finish({sparse ? size_t{6} : size_t{4}});
     product.model = model_of(product, false);
     if (own_kind) product.model.step = kMostK;
+    if (sparse) take_sparsity(decoder, statement, *mma);
     const bool is_double = product.a == Element::f64;
     const uint32_t part = is_double ? 32 : 16, halves = mma->m / 8;
     const bool half_of_volta = mma->m == 8 && !is_double && !is_whole(product.a);
-    if (!fits(product) || half_of_volta || product.row_bytes() % part != 0 || product.row_bytes() > 2 * part * (is_double ? 2 : 1))
+    const uint32_t row_bytes = product.row_bytes() / (sparse ? 2 : 1);
+    if (!fits(product) || half_of_volta || row_bytes % part != 0 || row_bytes > 2 * part * (is_double ? 2 : 1))
         throw Unsupported("this combination of shape and types");
     const auto sums = [&](Element element) { return halves * 2 / (element == Element::f16 ? 2 : 1); };
     const auto& operands = statement.operands;
     take_registers(decoder, operands[0], product.d, true, sums(product.d), mma->d);
-    take_registers(decoder, operands[1], product.a, false, product.row_bytes() / part * halves, mma->a);
+    take_registers(decoder, operands[1], product.a, false, row_bytes / part * halves, mma->a);
     take_registers(decoder, operands[2], product.b, false, product.column_bytes() / part, mma->b);
     take_registers(decoder, operands[3], product.c, false, sums(product.c), mma->c);
     in.mix = Mix::tensor;

@@ -15,7 +15,7 @@
 namespace recuda::vgpu {
 
 inline constexpr uint32_t kTileColumns = 8;
-inline constexpr uint32_t kMostK = 64;
+inline constexpr uint32_t kMostK = 128;
 
 struct SumModel {
     int fraction_bits = 25;  // kept of an addend, below the largest exponent
@@ -28,8 +28,8 @@ struct Product {
     Element a = Element::f16, b = Element::f16, c = Element::f32, d = Element::f32;
     uint32_t k = 16;
     SumModel model;
-    bool saturates = false;      // integers
-    bool counts_both = true;     // b1: bits that are set in both; else in one of the two
+    bool saturates = false;   // integers
+    bool counts_both = true;  // b1: bits that are set in both; else in one of the two
     bool negates_a = false, negates_b = false;
 
     uint32_t row_bytes() const { return k * vgpu::bits_of(a) / 8; }
@@ -63,6 +63,8 @@ struct Tile {
 
 /// A row from its elements, k of them one after another.
 void read_row(const Product& product, const std::byte* elements, Row& row);
+/// Takes element k of a row of floats out of its sums: not even an infinity in B counts.
+void leave_out(Row& row, uint32_t k);
 /// Columns from their elements: those of column n start at elements + n * pitch.
 void read_tile(const Product& product, const std::byte* elements, size_t pitch, Tile& tile);
 

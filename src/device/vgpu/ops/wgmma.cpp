@@ -30,7 +30,7 @@ constexpr uint32_t kRows = 64, kMostColumns = 256, kWarpRows = 16;
 struct Wgmma : Extra {
     Product product;
     uint32_t columns = 8;
-    std::vector<uint32_t> a, d;             // register offsets; no A: it lies in shared memory
+    std::vector<uint32_t> a, d;                 // register offsets; no A: it lies in shared memory
     bool a_by_rows = false, b_by_rows = false;  // MN-major
 };
 
@@ -269,7 +269,8 @@ void take_registers(Decoder& decoder, const ptx::Operand& list, size_t count, st
 void take_scales(Decoder& decoder, const ptx::Statement& statement, Wgmma& wgmma, Instruction& in) {
     const auto& operands = statement.operands;
     const ptx::Operand& scale = operands[3];
-    in.c = scale.kind == Kind::integer ? decoder.constant(scale.bits != 0 ? kFullMask : 0, 4) : decoder.predicate(scale);
+    in.c =
+        scale.kind == Kind::integer ? decoder.constant(scale.bits != 0 ? kFullMask : 0, 4) : decoder.predicate(scale);
     if (is_whole(wgmma.product.a)) return;
     wgmma.product.negates_a = immediate(operands[4]) < 0;
     wgmma.product.negates_b = immediate(operands[5]) < 0;
@@ -281,6 +282,7 @@ void take_scales(Decoder& decoder, const ptx::Statement& statement, Wgmma& wgmma
 void decode_product(Decoder& decoder, const ptx::Statement& statement, Instruction& in, Modifiers& modifiers) {
     auto wgmma = std::make_unique<Wgmma>();
     Product& product = wgmma->product;
+    if (modifiers.take("sp")) throw Unsupported("products with half of A zero");
     if (!modifiers.take("sync") || !modifiers.take("aligned")) throw Unsupported("this form");
     take_shape(statement, modifiers, *wgmma);
     product.saturates = modifiers.take("satfinite");

@@ -27,8 +27,8 @@ struct Fragment {
     uint32_t unit_bits() const { return bits_of(element) < 8 ? 32 : bits_of(element); }
     uint32_t bytes() const { return unit_bits() / 8; }
     uint32_t register_bytes() const { return element == Element::f64 ? 8 : 4; }
-    uint32_t a_register() const { return register_bytes() / bytes(); }          // units
-    uint32_t places() const { return registers.size() * a_register(); }         // a lane
+    uint32_t a_register() const { return register_bytes() / bytes(); }   // units
+    uint32_t places() const { return registers.size() * a_register(); }  // a lane
     uint32_t elements_a_unit() const { return unit_bits() / bits_of(element); }
     /// Where the bits of place `e` of a lane lie.
     std::byte* at(Warp& warp, uint32_t lane, uint32_t e) const {
@@ -65,8 +65,7 @@ void move_fragment(Warp& warp, const Instruction& in, Mask active) {
             const uint64_t along = wmma.by_rows ? column : row, across = wmma.by_rows ? row : column;
             const uint64_t length = (wmma.by_rows ? fragment.columns : fragment.rows) * fragment.elements_a_unit();
             const uint64_t stride = wmma.stride != 0 ? warp.lanes<uint32_t>(wmma.stride)[lane] : length;
-            address[lane] =
-                base[lane] + across * stride * bits_of(fragment.element) / 8 + along * fragment.bytes();
+            address[lane] = base[lane] + across * stride * bits_of(fragment.element) / 8 + along * fragment.bytes();
         }
         if (lanes == 0) continue;
         for (uint32_t lane = 0; lane < kLanes; ++lane)
@@ -109,8 +108,8 @@ void gather_tile(Warp& warp, const Wmma& wmma, uint32_t first, Tile& tile) {
     alignas(64) std::byte columns[kTileColumns][kMostK * 8];
     for (uint32_t n = 0; n < kTileColumns; ++n)
         for (uint32_t unit = 0; unit < wmma.b.rows; ++unit)
-            std::memcpy(columns[n] + unit * wmma.b.bytes(),
-                        wmma.b.unit(warp, unit * wmma.b.columns + first + n), wmma.b.bytes());
+            std::memcpy(columns[n] + unit * wmma.b.bytes(), wmma.b.unit(warp, unit * wmma.b.columns + first + n),
+                        wmma.b.bytes());
     read_tile(wmma.product, columns[0], sizeof columns[0], tile);
 }
 
@@ -150,12 +149,8 @@ struct Shape {
     std::string_view name;
     uint32_t m, n, k;
 };
-constexpr Shape kShapes[] = {{"m16n16k16", 16, 16, 16},
-                             {"m8n32k16", 8, 32, 16},
-                             {"m32n8k16", 32, 8, 16},
-                             {"m16n16k8", 16, 16, 8},
-                             {"m8n8k32", 8, 8, 32},
-                             {"m8n8k128", 8, 8, 128},
+constexpr Shape kShapes[] = {{"m16n16k16", 16, 16, 16}, {"m8n32k16", 8, 32, 16}, {"m32n8k16", 32, 8, 16},
+                             {"m16n16k8", 16, 16, 8},   {"m8n8k32", 8, 8, 32},   {"m8n8k128", 8, 8, 128},
                              {"m8n8k4", 8, 8, 4}};
 
 Shape take_shape(Modifiers& modifiers) {

@@ -209,6 +209,14 @@ TEST(Parser, NestedScopesGetNamesOfTheirOwn) {
     EXPECT_EQ(f.variables.at(0).name, "board@1");
 }
 
+// Triton's conversions of e4m3 declare both.
+TEST(Parser, ARegisterAndARangeShareAName) {
+    const Module module = parse_body("{ .reg .b32 a; .reg .b16 a<2>; mov.b32 {a0, a1}, a; } ret;");
+    const Statement& move = module.functions[0].body[0];
+    EXPECT_EQ(move.operands[0].elements.at(1).text, "a@1_1");
+    EXPECT_EQ(move.operands[1].text, "a@1");
+}
+
 TEST(Parser, LabelDirectives) {
     const Module module = parse_body(R"(
         targets: .branchtargets ONE, TWO, ONE;

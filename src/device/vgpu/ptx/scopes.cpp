@@ -7,7 +7,7 @@
 namespace recuda::vgpu::ptx {
 
 void Scopes::open() {
-    scopes_.push_back({.parent = current_, .names = {}, .labels = {}});
+    scopes_.push_back({.parent = current_, .names = {}, .ranges = {}, .labels = {}});
     current_ = static_cast<uint32_t>(scopes_.size() - 1);
     ++depth_;
 }
@@ -21,13 +21,13 @@ std::string_view Scopes::keep(std::string name) { return names_.emplace_back(std
 
 std::string_view Scopes::declare(std::string_view name) {
     if (current_ == 0) return name;
-    scopes_[current_].names[name] = 0;
+    scopes_[current_].names.insert(name);
     return keep(fmt::format("{}@{}", name, current_));
 }
 
 std::string_view Scopes::declare_range(std::string_view prefix, uint32_t count) {
     if (current_ == 0) return prefix;
-    scopes_[current_].names[prefix] = count;
+    scopes_[current_].ranges[prefix] = count;
     return keep(fmt::format("{}@{}_", prefix, current_));
 }
 
@@ -37,11 +37,6 @@ std::string_view Scopes::declare_label(std::string_view name) {
     return keep(fmt::format("{}@{}", name, current_));
 }
 
-bool Scopes::declares(const Scope& scope, std::string_view name) const {
-    const auto found = scope.names.find(name);
-    return found != scope.names.end() && found->second == 0;
-}
-
 // The prefix of the range of `scope` that has `name` as a member, or nothing.
 std::string_view Scopes::range_of(const Scope& scope, std::string_view name) const {
     constexpr size_t kMaxDigits = 8;
@@ -49,10 +44,10 @@ std::string_view Scopes::range_of(const Scope& scope, std::string_view name) con
         const std::string_view number = name.substr(name.size() - digits);
         if (number[0] < '0' || number[0] > '9') return {};
         if (digits > 1 && number[0] == '0') continue;
-        const auto range = scope.names.find(name.substr(0, name.size() - digits));
+        const auto range = scope.ranges.find(name.substr(0, name.size() - digits));
         uint32_t index = 0;
         std::from_chars(number.data(), number.data() + number.size(), index);
-        if (range != scope.names.end() && index < range->second) return range->first;
+        if (range != scope.ranges.end() && index < range->second) return range->first;
     }
     return {};
 }
@@ -63,8 +58,8 @@ std::string_view Scopes::resolve(std::string_view name) {
     const std::string_view component = dot == std::string_view::npos ? std::string_view() : name.substr(dot);
     for (uint32_t at = current_; at != 0; at = scopes_[at].parent) {
         const Scope& scope = scopes_[at];
-        if (scope.names.empty()) continue;
-        if (declares(scope, base)) return keep(fmt::format("{}@{}{}", base, at, component));
+        if (scope.names.empty() && scope.ranges.empty()) continue;
+        if (scope.names.contains(base)) return keep(fmt::format("{}@{}{}", base, at, component));
         if (const std::string_view prefix = range_of(scope, base); !prefix.empty()) {
             return keep(fmt::format("{}@{}_{}{}", prefix, at, base.substr(prefix.size()), component));
         }

@@ -41,11 +41,11 @@ class Scopes {
  private:
     struct Scope {
         uint32_t parent = 0;
-        std::unordered_map<std::string_view, uint32_t> names;  // count of a range, 0 of a single name
+        std::unordered_set<std::string_view> names;
+        std::unordered_map<std::string_view, uint32_t> ranges;  // counts; `a` and `a<2>` may stand side by side
         std::unordered_set<std::string_view> labels;
     };
 
-    bool declares(const Scope& scope, std::string_view name) const;
     std::string_view range_of(const Scope& scope, std::string_view name) const;
     std::string_view keep(std::string name);
 
