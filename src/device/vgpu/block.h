@@ -12,6 +12,7 @@
 #include "device/device.h"
 #include "device/vgpu/faults.h"
 #include "device/vgpu/memory/global.h"
+#include "device/vgpu/memory/order.h"
 #include "device/vgpu/memory/shared.h"
 #include "device/vgpu/program.h"
 #include "device/vgpu/tally.h"
@@ -19,10 +20,15 @@
 
 namespace recuda::vgpu {
 
+class GlobalRaces;
+
 /// What all blocks of one launch share. Nothing in it changes while blocks run, but for the atomics.
 struct LaunchState {
     const Program* program = nullptr;
     GlobalMemory* memory = nullptr;
+    GlobalRaces* races = nullptr;  // null without checks
+    uint32_t first_block = 0;      // its number for the race checks; the others follow
+    uint64_t workspace = 0;        // address of what grids of a cooperative launch meet by; 0 for other launches
     Dim3 grid, block, cluster;
     uint32_t threads = 0, warps = 0;  // of a block
     uint32_t dynamic_shared = 0;
@@ -37,6 +43,7 @@ struct LaunchState {
     std::chrono::steady_clock::time_point deadline;
     std::atomic<bool> stop = false;  // a runaway or the deadline: no block goes on
     std::atomic<bool> timed_out = false;
+    std::atomic<bool> faulted = false;  // some block: others may wait for what it does not do any more
 
     uint64_t blocks() const { return grid.volume(); }
     Dim3 thread_at(uint32_t linear) const {
@@ -65,7 +72,7 @@ struct Barrier {
     std::vector<Mask> lanes;  // by warp: who has arrived since the warp was last complete
     uint32_t popc = 0;
     bool all = true, any = false;  // of a reduction
-    SharedMemory::Clock clock;
+    Order::Clock clock;
 };
 
 class Cluster;
@@ -110,6 +117,7 @@ struct Block {
     Dim3 id{0, 0, 0};
     std::vector<std::unique_ptr<Warp>> warps;
     uint32_t live_threads = 0;
+    Order order;
     SharedMemory shared;
     Barrier barriers[16];
     bool stopped = false;

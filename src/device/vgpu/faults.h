@@ -20,6 +20,7 @@ struct Fault {
     int64_t byte_offset = 0;
     uint32_t bytes = 0;
     std::optional<OtherAccess> other;
+    std::optional<uint64_t> block;  // the thread's, where it is not of the block that raises this
 };
 
 class FaultLog {

@@ -130,6 +130,7 @@ class Program {
     uint32_t shared_granule = 4;                      // the smallest shared or generic access in bytes, at most 4
     uint32_t static_shared_bytes = 0;                 // without the gaps that the virtual GPU adds
     bool orders = false;                              // it has fences, acquires or releases
+    bool narrow = false;                              // strong accesses or fences of a block's or cluster's scope
     bool ptx_lines = false;                           // reports name lines of the .ptx
     std::vector<std::unique_ptr<Tracked>> tracked;    // by index; empty where nothing is tracked
     std::map<uint32_t, std::vector<uint32_t>> jumps;  // branch instructions to their targets

@@ -15,6 +15,7 @@
 #include "device/gpus.h"
 #include "device/limits.h"
 #include "device/vgpu/grid.h"
+#include "device/vgpu/memory/global_race.h"
 #include "device/vgpu/memory/layout.h"
 #include "device/vgpu/program.h"
 
@@ -88,6 +89,7 @@ class Vgpu : public Device {
     VgpuOptions options_;
     DeviceInfo info_;
     GlobalMemory memory_;
+    GlobalRaces races_;
     unsigned threads_;
     std::map<ModuleId, std::unique_ptr<Module>> modules_;
     ModuleId next_module_ = 0;
@@ -251,6 +253,9 @@ void Vgpu::run_one(const Launch& launch, const RunOptions& options, std::chrono:
     state.seed = options_.seed;
     state.fuel =
         options_.fuel != 0 ? options_.fuel : std::clamp(kDefaultBlockFuel / state.warps, kLeastFuel, kMostFuel);
+    races_.begin(memory_, state.blocks(), threads_ > 1);
+    if (options.checks) state.races = &races_;
+    state.first_block = races_.first_block();
     state.sm_count = std::max(1u, info_.sm_count);
     state.grid_id = ++launches_ + options_.seed % 1000003;
     state.file = module.file;

@@ -107,4 +107,8 @@ void GlobalMemory::settle() {
         if (buffer->shadow != nullptr && std::memchr(buffer->shadow, 0, buffer->size) == nullptr) drop_shadow(*buffer);
 }
 
+void GlobalMemory::forget_races() {
+    for (const auto& buffer : sorted_) buffer->races.reset();
+}
+
 }  // namespace recuda::vgpu
