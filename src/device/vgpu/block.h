@@ -11,6 +11,7 @@
 
 #include "device/device.h"
 #include "device/vgpu/faults.h"
+#include "device/vgpu/memory/events.h"
 #include "device/vgpu/memory/global.h"
 #include "device/vgpu/memory/order.h"
 #include "device/vgpu/memory/shared.h"
@@ -36,6 +37,7 @@ struct LaunchState {
     std::vector<uint64_t> global_addresses;  // of Program::globals
     uint32_t dynamic_start = 0;
     bool checks = true, count = true;
+    bool cooperative = false;  // all blocks are resident
     uint64_t schedule = 0, seed = 0, fuel = 0;
     uint32_t sm_count = 1;
     uint64_t grid_id = 0;
@@ -61,6 +63,7 @@ struct Worker {
     LaunchState& launch;
     Tally tally;
     FaultLog faults;
+    Events::Writer events;                                  // of the race checks
     std::vector<Buffer*> last_buffer;                       // by instruction: where its last access went
     std::vector<std::pair<uint64_t, std::string>> printed;  // by block
 };

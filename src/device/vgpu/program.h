@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "device/vgpu/decode.h"
+#include "device/vgpu/writes.h"
 
 namespace recuda::vgpu {
 
@@ -59,6 +60,8 @@ enum class Special : uint8_t {
     cluster_ctarank,
     cluster_nctarank,
     is_explicit_cluster,
+    workspace_high,
+    workspace_low,
     zero
 };
 
@@ -131,6 +134,7 @@ class Program {
     uint32_t static_shared_bytes = 0;                 // without the gaps that the virtual GPU adds
     bool orders = false;                              // it has fences, acquires or releases
     bool narrow = false;                              // strong accesses or fences of a block's or cluster's scope
+    Writes writes;                                    // what it may write
     bool ptx_lines = false;                           // reports name lines of the .ptx
     std::vector<std::unique_ptr<Tracked>> tracked;    // by index; empty where nothing is tracked
     std::map<uint32_t, std::vector<uint32_t>> jumps;  // branch instructions to their targets

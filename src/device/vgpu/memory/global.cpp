@@ -108,7 +108,8 @@ void GlobalMemory::settle() {
 }
 
 void GlobalMemory::forget_races() {
-    for (const auto& buffer : sorted_) buffer->races.reset();
+    for (const auto& buffer : sorted_)
+        if (buffer->races != nullptr) buffer->races->clear();
 }
 
 }  // namespace recuda::vgpu

@@ -21,13 +21,12 @@ using Slot = RaceShadow::Slot;
 using Column = RaceShadow::Column;
 
 constexpr uint32_t kStep = 32;  // bytes between two lanes' values
-constexpr uint32_t kThreadMask = (1u << kThreadBits) - 1;
 
 /// One warp-wide access of a buffer.
 class Request {
  public:
     Request(Warp& warp, const Instruction& in, Buffer& buffer, const uint64_t* address, Mask active, uint32_t width,
-            Intent intent, const WrittenValues* values)
+            Intent intent, const WrittenValues* values, const Events& events, uint32_t first_cell, uint32_t event)
         : warp_(warp),
           in_(in),
           buffer_(buffer),
@@ -41,10 +40,11 @@ class Request {
           writes_(intent != Intent::read),
           strong_((in.mode & kStrong) != 0),
           written_(values),
-          first_block_(launch_.first_block),
+          events_(events),
+          first_cell_(first_cell),
+          mine_(event << kLaneBits),
           me_(order_.number()) {}
 
-    bool is_plain() const { return !strong_; }
     bool run() {
         for (Mask rest = active_; rest != 0; rest &= rest - 1)
             if (!lane(first_lane(rest))) return false;
@@ -56,20 +56,28 @@ class Request {
     bool contiguous(uint64_t low);
 
  private:
-    bool used(Slot slot) const { return shadow_.columns[slot].used == first_block_; }
+    /// An earlier access that a slot holds.
+    struct Before {
+        const Event* event;
+        const Instruction* at;
+        uint32_t thread;
+    };
+    uint32_t* cells(Slot slot) const { return shadow_.columns[slot].cells.get(); }
+    bool used(Slot slot) const { return shadow_.columns[slot].used == first_cell_; }
+    /// Whether the slot holds an access of this launch.
+    bool holds(Slot slot, uint64_t granule) const { return used(slot) && cells(slot)[granule] >= first_cell_; }
+    Before before(Slot slot, uint64_t granule) const;
     bool quiet(Slot slot, uint64_t from, uint32_t count, uint32_t lane_shift) const;
     bool full(uint64_t from, uint32_t count) const;
     void put(Slot slot, uint64_t from, uint32_t count, uint32_t lane_shift);
     bool lane(uint32_t lane);
-    bool ordered(uint32_t block, uint32_t thread, uint32_t stamp) const;
+    bool ordered(const Before& before) const;
     bool conflicts(Slot slot, uint64_t granule) const;
     bool same_value(uint32_t lane, Slot slot, uint64_t granule);
     void note_read(uint64_t granule);
-    void note(Slot slot, uint64_t granule);
     bool dominated(Slot slot, uint64_t granule) const;
     bool report(Slot slot, uint64_t granule);
-    std::string reason(Slot slot, uint64_t granule) const;
-    const Instruction& instruction(uint32_t who) const { return launch_.program->code[who >> kThreadBits]; }
+    std::string reason(const Before& earlier) const;
     bool scopes_meet(uint32_t block, uint8_t mode) const;
     std::optional<uint32_t> rank(uint32_t block) const;
 
@@ -85,48 +93,55 @@ class Request {
     bool reads_, writes_, strong_;
     const WrittenValues* written_;
     bool has_values_ = false;
-    uint32_t first_block_, me_;
-    uint32_t thread_ = 0;  // of the lane that is being looked at
+    const Events& events_;
+    uint32_t first_cell_, mine_;  // of the launch, and of this access without a lane
+    uint32_t me_;                 // the block's number
+    uint32_t thread_ = 0;         // of the lane that is being looked at
     alignas(64) std::byte values_[kLanes * kStep];
 };
 
 /// Whether what the slot holds is of earlier launches, of the lanes themselves, or ordered before them by a barrier.
 bool Request::quiet(Slot slot, uint64_t from, uint32_t count, uint32_t lane_shift) const {
     if (!used(slot)) return true;
-    const Column& column = shadow_.columns[slot];
-    const uint32_t *block = column.block.get() + from, *who = column.who.get() + from,
-                   *stamp = column.stamp.get() + from;
-    const uint32_t first = first_block_, me = me_, seen = order_.block_seen(), thread = warp_.thread(0);
-    uint32_t bad = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-        const uint32_t mine = static_cast<uint32_t>(stamp[i] <= seen) |
-                              static_cast<uint32_t>((who[i] & kThreadMask) == thread + (i >> lane_shift));
-        bad |= static_cast<uint32_t>(block[i] >= first) & ~(static_cast<uint32_t>(block[i] == me) & mine);
+    const uint32_t* cells = this->cells(slot) + from;
+    uint32_t newest = 0;
+    for (uint32_t i = 0; i < count; ++i) newest = std::max(newest, cells[i]);
+    if (newest < first_cell_) return true;
+    for (uint32_t i = 0; i < count;) {
+        const uint32_t number = cells[i] >> kLaneBits;
+        if (cells[i] < first_cell_) {
+            ++i;
+            continue;
+        }
+        const Event& event = events_.at(number);
+        if (event.block != me_) return false;
+        const bool before = event.stamp <= order_.block_seen();
+        if (!before && event.warp != warp_.index) return false;
+        for (; i < count && cells[i] >> kLaneBits == number; ++i)
+            if (!before && (cells[i] & (kLanes - 1)) != i >> lane_shift) return false;
     }
-    return (bad & 1) == 0;
+    return true;
 }
 
 /// Whether two other blocks' reads are known of every granule, so that this one need not be.
 bool Request::full(uint64_t from, uint32_t count) const {
     if (!used(kRead) || !used(kOtherRead)) return false;
-    const uint32_t *one = shadow_.columns[kRead].block.get() + from,
-                   *other = shadow_.columns[kOtherRead].block.get() + from;
-    const uint32_t first = first_block_, me = me_;
-    uint32_t room = 0;
-    for (uint32_t i = 0; i < count; ++i)
-        room |= static_cast<uint32_t>(one[i] < first) | static_cast<uint32_t>(other[i] < first) |
-                static_cast<uint32_t>(one[i] == me) | static_cast<uint32_t>(other[i] == me) |
-                static_cast<uint32_t>(one[i] == other[i]);
-    return room == 0;
+    const uint32_t *one = cells(kRead) + from, *other = cells(kOtherRead) + from;
+    uint32_t last_one = 0, last_other = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        if (one[i] < first_cell_ || other[i] < first_cell_) return false;
+        if (one[i] >> kLaneBits == last_one && other[i] >> kLaneBits == last_other) continue;
+        last_one = one[i] >> kLaneBits, last_other = other[i] >> kLaneBits;
+        const uint32_t a = events_.at(last_one).block, b = events_.at(last_other).block;
+        if (a == me_ || b == me_ || a == b) return false;
+    }
+    return true;
 }
 
 void Request::put(Slot slot, uint64_t from, uint32_t count, uint32_t lane_shift) {
-    Column& column = shadow_.columns[slot];
-    uint32_t *block = column.block.get() + from, *who = column.who.get() + from, *stamp = column.stamp.get() + from;
-    const uint32_t me = me_, now = order_.now(), first = warp_.thread(0) | in_.index << kThreadBits;
-    for (uint32_t i = 0; i < count; ++i) block[i] = me;
-    for (uint32_t i = 0; i < count; ++i) who[i] = first + (i >> lane_shift);
-    for (uint32_t i = 0; i < count; ++i) stamp[i] = now;
+    uint32_t* cells = this->cells(slot) + from;
+    const uint32_t cell = mine_;
+    for (uint32_t i = 0; i < count; ++i) cells[i] = cell | i >> lane_shift;
 }
 
 bool Request::contiguous(uint64_t low) {
@@ -135,26 +150,33 @@ bool Request::contiguous(uint64_t low) {
     if (!quiet(kPlain, from, count, lane_shift) || !quiet(kStrongWrite, from, count, lane_shift)) return false;
     const bool alone = quiet(kRead, from, count, lane_shift) && quiet(kOtherRead, from, count, lane_shift);
     if (!alone) return !writes_ && full(from, count);
-    if (used(kOtherRead)) std::fill_n(shadow_.columns[kOtherRead].block.get() + from, count, 0);
-    if (writes_ && used(kRead)) std::fill_n(shadow_.columns[kRead].block.get() + from, count, 0);
+    if (used(kOtherRead)) std::fill_n(cells(kOtherRead) + from, count, 0);
+    if (writes_ && used(kRead)) std::fill_n(cells(kRead) + from, count, 0);
     put(writes_ ? kPlain : kRead, from, count, lane_shift);
     return true;
+}
+
+Request::Before Request::before(Slot slot, uint64_t granule) const {
+    const uint32_t cell = cells(slot)[granule];
+    const Event& event = events_.at(cell >> kLaneBits);
+    return {&event, &launch_.program->code[event.instruction], event.warp * kLanes + cell % kLanes};
 }
 
 std::optional<uint32_t> Request::rank(uint32_t block) const {
     const Dim3 cluster = launch_.cluster;
     if (cluster.volume() == 1) return std::nullopt;
-    const Dim3 id = launch_.block_at(block - first_block_), own = warp_.block->id;
+    const Dim3 id = launch_.block_at(block - launch_.first_block), own = warp_.block->id;
     if (id.x / cluster.x != own.x / cluster.x || id.y / cluster.y != own.y / cluster.y ||
         id.z / cluster.z != own.z / cluster.z)
         return std::nullopt;
     return id.x % cluster.x + cluster.x * (id.y % cluster.y + cluster.y * (id.z % cluster.z));
 }
 
-bool Request::ordered(uint32_t block, uint32_t thread, uint32_t stamp) const {
-    if (block == me_) return order_.in_order(thread_, thread, stamp);
-    if (const auto other = rank(block)) return order_.in_order(thread_, *other, thread, stamp);
-    return order_.in_order_by_flags(thread_, block, thread, stamp);
+bool Request::ordered(const Before& before) const {
+    const auto [block, stamp, instruction, warp] = *before.event;
+    if (block == me_) return order_.in_order(thread_, before.thread, stamp);
+    if (const auto other = rank(block)) return order_.in_order(thread_, *other, before.thread, stamp);
+    return order_.in_order_by_flags(thread_, block, before.thread, stamp);
 }
 
 /// Whether the scopes of two strong accesses, this one's and another block's, name each other's threads.
@@ -164,25 +186,21 @@ bool Request::scopes_meet(uint32_t block, uint8_t mode) const {
 }
 
 bool Request::conflicts(Slot slot, uint64_t granule) const {
-    if (!used(slot)) return false;
-    const Column& column = shadow_.columns[slot];
-    const uint32_t block = column.block[granule], who = column.who[granule];
-    if (block < first_block_) return false;
-    const uint8_t mode = instruction(who).mode;
-    if (strong_ && (mode & kStrong) != 0 && scopes_meet(block, mode)) return false;
-    return !ordered(block, who & kThreadMask, column.stamp[granule]);
+    if (!holds(slot, granule)) return false;
+    const Before earlier = before(slot, granule);
+    if (strong_ && (earlier.at->mode & kStrong) != 0 && scopes_meet(earlier.event->block, earlier.at->mode))
+        return false;
+    return !ordered(earlier);
 }
 
 /// Whether a store writes what the other one has written.
 bool Request::same_value(uint32_t lane, Slot slot, uint64_t granule) {
-    const Column& column = shadow_.columns[slot];
-    const uint32_t who = column.who[granule];
-    if (reads_ || written_ == nullptr || instruction(who).mix == Mix::atomic) return false;
+    const Before earlier = before(slot, granule);
+    if (reads_ || written_ == nullptr || earlier.at->mix == Mix::atomic) return false;
     if (!std::exchange(has_values_, true)) written_->get(values_);
     // Of another lane of this very access nothing is in memory yet.
-    const uint32_t thread = who & kThreadMask, other = thread % kLanes;
-    if (column.block[granule] == me_ && who >> kThreadBits == in_.index && thread / kLanes == warp_.index &&
-        column.stamp[granule] == order_.now() && other < lane && (active_ >> other & 1) != 0 &&
+    const uint32_t other = earlier.thread % kLanes;
+    if (cells(slot)[granule] >> kLaneBits == mine_ >> kLaneBits && other < lane && (active_ >> other & 1) != 0 &&
         address_[other] == address_[lane])
         return std::memcmp(values_ + lane * kStep, values_ + other * kStep, width_) == 0;
     const uint64_t offset = address_[lane] - buffer_.base, begin = std::max(offset, granule << shadow_.shift),
@@ -191,30 +209,23 @@ bool Request::same_value(uint32_t lane, Slot slot, uint64_t granule) {
 }
 
 bool Request::dominated(Slot slot, uint64_t granule) const {
-    if (!used(slot)) return true;
-    const Column& column = shadow_.columns[slot];
-    const uint32_t block = column.block[granule], who = column.who[granule];
-    if (block < first_block_) return true;
+    if (!holds(slot, granule)) return true;
+    const Before earlier = before(slot, granule);
     // A plain read tells more than a strong one, with which other strong accesses do not race.
-    if (strong_ && (instruction(who).mode & kStrong) == 0) return false;
-    return ordered(block, who & kThreadMask, column.stamp[granule]);
-}
-
-void Request::note(Slot slot, uint64_t granule) {
-    Column& column = shadow_.columns[slot];
-    column.block[granule] = me_;
-    column.who[granule] = thread_ | in_.index << kThreadBits;
-    column.stamp[granule] = order_.now();
+    return !(strong_ && (earlier.at->mode & kStrong) == 0) && ordered(earlier);
 }
 
 void Request::note_read(uint64_t granule) {
-    uint32_t &one = shadow_.columns[kRead].block[granule], &other = shadow_.columns[kOtherRead].block[granule];
+    const uint32_t mine = mine_ | thread_ % kLanes;
+    uint32_t &one = cells(kRead)[granule], &other = cells(kOtherRead)[granule];
     if (dominated(kRead, granule)) {
-        note(kRead, granule);
+        one = mine;
         if (other != 0 && dominated(kOtherRead, granule)) other = 0;
-    } else if (dominated(kOtherRead, granule) || (one == other && me_ != one && !strong_)) {
-        note(kOtherRead, granule);
+        return;
     }
+    const auto block = [&](Slot slot) { return before(slot, granule).event->block; };
+    if (dominated(kOtherRead, granule) || (!strong_ && block(kRead) != me_ && block(kRead) == block(kOtherRead)))
+        other = mine;
 }
 
 bool Request::lane(uint32_t lane) {
@@ -231,45 +242,43 @@ bool Request::lane(uint32_t lane) {
             note_read(granule);
             continue;
         }
-        note(strong_ ? kStrongWrite : kPlain, granule);
+        cells(strong_ ? kStrongWrite : kPlain)[granule] = mine_ | lane;
         if (strong_) continue;
         for (const Slot slot : {kRead, kOtherRead})
-            if (used(slot)) shadow_.columns[slot].block[granule] = 0;
+            if (used(slot)) cells(slot)[granule] = 0;
     }
     return true;
 }
 
-std::string Request::reason(Slot slot, uint64_t granule) const {
-    const Column& column = shadow_.columns[slot];
-    const uint32_t block = column.block[granule], who = column.who[granule], stamp = column.stamp[granule];
-    const Instruction& other = instruction(who);
-    if (strong_ && (other.mode & kStrong) != 0)
+std::string Request::reason(const Before& earlier) const {
+    const auto [block, stamp, instruction, warp] = *earlier.event;
+    const bool other_strong = (earlier.at->mode & kStrong) != 0;
+    if (strong_ && other_strong)
         return fmt::format("the scope of one of them is no more than its {}",
-                           std::min(scope_of(in_.mode), scope_of(other.mode)) == Scope::block ? "block" : "cluster");
-    if (order_.lacks_fence(thread_, block, who & kThreadMask, stamp))
-        return "a flag is read without a fence behind it";
-    if (block != me_) return "blocks are ordered by a release in one and an acquire in the other, which is missing";
-    return strong_ || (other.mode & kStrong) != 0 ? "only one of them is atomic or volatile"
-                                                  : "there is no barrier between them";
+                           std::min(scope_of(in_.mode), scope_of(earlier.at->mode)) == Scope::block ? "block"
+                                                                                                    : "cluster");
+    if (order_.lacks_fence(thread_, block, earlier.thread, stamp)) return "a flag is read without a fence behind it";
+    if (strong_ || other_strong) return "only one of them is atomic or volatile";
+    return block == me_ ? "there is no barrier between them"
+                        : "a release by one block and an acquire by the other would order them";
 }
 
 bool Request::report(Slot slot, uint64_t granule) {
-    const Column& column = shadow_.columns[slot];
+    const Before earlier = before(slot, granule);
     struct Party {
         uint32_t line;
         uint64_t block;
         uint32_t thread;
     };
     Block& block = *warp_.block;
-    const uint32_t who = column.who[granule];
     Party mine{block.line_of(in_, warp_.frame), block.linear, thread_},
-        theirs{block.line_of(instruction(who), nullptr), column.block[granule] - first_block_, who & kThreadMask};
+        theirs{block.line_of(*earlier.at, nullptr), earlier.event->block - launch_.first_block, earlier.thread};
     if (theirs.line == 0) theirs.line = mine.line;
     const bool both_write = writes_ && (slot == kPlain || slot == kStrongWrite);
     // The lower line in the file is shown first, so that the report does not depend on which access came first.
     const auto key = [](const Party& party) { return std::tuple(~party.line, party.block, party.thread); };
     const bool same_block = mine.block == theirs.block;
-    std::string why = reason(slot, granule);
+    std::string why = reason(earlier);
     if (key(theirs) < key(mine)) std::swap(mine, theirs);
     const uint64_t offset = std::max(address_[thread_ % kLanes] - buffer_.base, granule << shadow_.shift);
     block.raise(mine.line, mine.thread, 1,
@@ -289,13 +298,40 @@ bool Request::report(Slot slot, uint64_t granule) {
 
 void GlobalRaces::begin(GlobalMemory& memory, uint64_t blocks, bool parallel) {
     parallel_ = parallel;
-    if (blocks >= ~uint32_t{0} - next_) {
-        memory.forget_races();
-        next_ = 1;
-    }
+    memory_ = &memory;
+    if (blocks >= ~uint32_t{0} - next_) next_ = 1;  // the events of earlier launches do not count, whatever their blocks
     first_ = next_;
     next_ += static_cast<uint32_t>(blocks);
+    if (!events_.begin(&first_cell_)) forget();
     for (Order::Places& places : places_) places.clear();
+}
+
+void GlobalRaces::forget() {
+    memory_->forget_races();
+    events_.forget();
+    events_.begin(&first_cell_);
+}
+
+uint32_t GlobalRaces::event(const Warp& warp, const Instruction& in, StripesHeld& held) {
+    const Order& order = warp.block->order;
+    const Event event{order.number(), order.now(), in.index, warp.index};
+    Events::Writer& writer = warp.block->worker->events;
+    uint32_t number = events_.number(writer, event);
+    while (number == 0) {
+        exclusively(held, [&] {
+            if ((number = events_.number(writer, event)) == 0) forget();
+        });
+    }
+    return number;
+}
+
+/// Nobody else looks at shadows or events meanwhile.
+template <typename F>
+void GlobalRaces::exclusively(StripesHeld& held, F body) {
+    const Stripes::Set set = held.set();
+    if (parallel_) held.hold(stripes_, ~Stripes::Set{0});
+    body();
+    if (parallel_) held.hold(stripes_, set);
 }
 
 const Order::Place* GlobalRaces::find_place(uint64_t address) const {
@@ -319,23 +355,24 @@ void GlobalRaces::hold(StripesHeld& held, const uint64_t* address, Mask active, 
 bool GlobalRaces::check(Warp& warp, const Instruction& in, Buffer& buffer, const uint64_t* address, Mask active,
                         uint32_t width, Intent intent, const Pattern& pattern, const WrittenValues* values,
                         StripesHeld& held) {
-    const bool strong = (in.mode & kStrong) != 0;
+    const bool strong = (in.mode & kStrong) != 0, reads = intent == Intent::read;
     const uint32_t shift = std::countr_zero(std::min(width, 16u));
-    const auto ready = [&](Slot slot) { return buffer.races->columns[slot].used == first_; };
-    const bool reads = intent == Intent::read;
     const Slot slot = reads ? kRead : strong ? kStrongWrite : kPlain;
-    if (buffer.races == nullptr || buffer.races->granules == 0 || buffer.races->shift > shift || !ready(slot) ||
-        (reads && !ready(kOtherRead))) {
-        // Nobody else is to see the shadow while it changes as a whole.
-        const Stripes::Set set = held.set();
-        if (parallel_) held.hold(stripes_, ~Stripes::Set{0});
-        if (buffer.races == nullptr) buffer.races = std::make_unique<RaceShadow>();
-        buffer.races->split(shift, buffer.size);
-        buffer.races->use(slot, first_);
-        if (reads) buffer.races->use(kOtherRead, first_);
-        if (parallel_) held.hold(stripes_, set);
-    }
-    Request request(warp, in, buffer, address, active, width, intent, values);
+    const uint32_t number = event(warp, in, held);
+    const auto ready = [&] {
+        const RaceShadow* shadow = buffer.races.get();
+        return shadow != nullptr && shadow->granules != 0 && shadow->shift <= shift &&
+               shadow->columns[slot].used == first_cell_ &&
+               (!reads || shadow->columns[kOtherRead].used == first_cell_);
+    };
+    while (!ready())
+        exclusively(held, [&] {
+            if (buffer.races == nullptr) buffer.races = std::make_unique<RaceShadow>();
+            buffer.races->split(shift, buffer.size);
+            buffer.races->use(slot, first_cell_);
+            if (reads) buffer.races->use(kOtherRead, first_cell_);
+        });
+    Request request(warp, in, buffer, address, active, width, intent, values, events_, first_cell_, number);
     const uint64_t end = pattern.high - buffer.base + width;
     if (pattern.contiguous && !strong && end <= buffer.races->followed && request.contiguous(pattern.low)) return true;
     if (intent == Intent::read && pattern.low == pattern.high) {

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "device/vgpu/memory/access.h"
+#include "device/vgpu/memory/events.h"
 #include "device/vgpu/memory/order.h"
 #include "device/vgpu/memory/stripes.h"
 
@@ -37,8 +38,16 @@ class GlobalRaces {
     const Order::Place* find_place(uint64_t address) const;
 
  private:
+    uint32_t event(const Warp& warp, const Instruction& in, StripesHeld& held);
+    template <typename F>
+    void exclusively(StripesHeld& held, F body);
+    void forget();
+
+    GlobalMemory* memory_ = nullptr;
     bool parallel_ = false;
     uint32_t first_ = 1, next_ = 1;
+    uint32_t first_cell_ = 1;
+    Events events_;
     Stripes stripes_;
     std::array<Order::Places, Stripes::kCount> places_;
 };

@@ -6,10 +6,10 @@
 namespace recuda::vgpu {
 namespace {
 
-RaceShadow::Array zeros(uint64_t count) {
+uint32_t* zeros(uint64_t count) {
     auto* array = static_cast<uint32_t*>(std::calloc(count, sizeof(uint32_t)));
     if (array == nullptr) throw std::bad_alloc();
-    return RaceShadow::Array(array);
+    return array;
 }
 
 }  // namespace
@@ -22,28 +22,22 @@ void RaceShadow::split(uint32_t to, uint64_t bytes) {
     granules = std::min(kMostGranules, (bytes + (uint64_t{1} << shift) - 1) >> shift);
     followed = std::min(bytes, granules << shift);
     for (Column& column : columns) {
-        if (column.block == nullptr) continue;
-        for (Array* array : {&column.block, &column.who, &column.stamp}) {
-            Array fine = zeros(granules);
-            for (uint64_t i = 0; i < granules && i >> parts < before; ++i)
-                if ((*array)[i >> parts] != 0) fine[i] = (*array)[i >> parts];
-            *array = std::move(fine);
-        }
+        if (column.cells == nullptr) continue;
+        const auto coarse = std::move(column.cells);
+        column.cells.reset(zeros(granules));
+        for (uint64_t i = 0; i < granules && i >> parts < before; ++i)
+            if (coarse[i >> parts] != 0) column.cells[i] = coarse[i >> parts];
     }
 }
 
 void RaceShadow::use(Slot slot, uint32_t launch) {
     Column& column = columns[slot];
     column.used = launch;
-    if (column.block != nullptr) return;
-    column.block = zeros(granules);
-    column.who = zeros(granules);
-    column.stamp = zeros(granules);
+    if (column.cells == nullptr) column.cells.reset(zeros(granules));
 }
 
 void RaceShadow::clear() {
     for (Column& column : columns) column = {};
-    granules = 0;
 }
 
 }  // namespace recuda::vgpu

@@ -57,25 +57,16 @@ inline void note_order(Program& program, uint8_t mode) {
     program.narrow = program.narrow || ((mode & kStrong) != 0 && (mode & kNarrow) != 0);
 }
 
+/// The part of note_strong that only programs with fences, releases or acquires need.
+void hand_on(Warp& warp, const Instruction& in, ptx::Space space, const Access& access, const uint64_t* address,
+             Mask read, Mask written, bool keeps);
+
 /// Tells the race checks of strong accesses, where the program orders anything by them: of the lanes `read` and
 /// `written`. `keeps`: an atomic, which leaves what earlier writes left at the place. The access is not over yet.
 inline void note_strong(Warp& warp, const Instruction& in, ptx::Space space, const Access& access,
                         const uint64_t* address, Mask read, Mask written, bool keeps) {
-    Block& block = *warp.block;
-    if ((in.mode & kStrong) == 0 || !block.order.flags()) return;
-    const bool shared = space == ptx::Space::shared;
-    if (!shared && !access.followed) return;
-    for (Mask rest = read | written; rest != 0; rest &= rest - 1) {
-        const uint32_t lane = first_lane(rest), thread = warp.thread(lane);
-        const auto place = [&]() -> Order::Place& {
-            return shared ? block.shared.place(address[lane]) : block.launch->races->place(address[lane]);
-        };
-        if ((read >> lane & 1) != 0) {
-            const Order::Place* known = shared ? &place() : block.launch->races->find_place(address[lane]);
-            if (known != nullptr) block.order.strong_read(thread, *known, in.mode);
-        }
-        if ((written >> lane & 1) != 0) block.order.strong_write(thread, place(), in.mode, keeps);
-    }
+    if ((in.mode & kStrong) != 0 && warp.block->order.flags())
+        hand_on(warp, in, space, access, address, read, written, keeps);
 }
 
 /// Takes cache operators and hints, which change nothing here. True where a cache policy follows as an operand.

@@ -88,6 +88,24 @@ void copy_async(Warp& warp, const Instruction& in, Mask active) {
 
 }  // namespace
 
+void hand_on(Warp& warp, const Instruction& in, Space space, const Access& access, const uint64_t* address, Mask read,
+             Mask written, bool keeps) {
+    Block& block = *warp.block;
+    const bool shared = space == ptx::Space::shared;
+    if (!shared && !access.followed) return;
+    for (Mask rest = read | written; rest != 0; rest &= rest - 1) {
+        const uint32_t lane = first_lane(rest), thread = warp.thread(lane);
+        const auto place = [&]() -> Order::Place& {
+            return shared ? block.shared.place(address[lane]) : block.launch->races->place(address[lane]);
+        };
+        if ((read >> lane & 1) != 0) {
+            const Order::Place* known = shared ? &place() : block.launch->races->find_place(address[lane]);
+            if (known != nullptr) block.order.strong_read(thread, *known, in.mode);
+        }
+        if ((written >> lane & 1) != 0) block.order.strong_write(thread, place(), in.mode, keeps);
+    }
+}
+
 void decode_hint(Decoder&, const ptx::Statement&, Instruction& in) {
     in.mix = Mix::special;
     in.run = nothing;
