@@ -82,17 +82,27 @@ void Block::start(Worker& by, uint64_t number, SharedMemory::Places* places) {
             warps.back()->index = i;
             warps.back()->block = this;
         }
-        shared.prepare(*launch->program, launch->dynamic_shared, launch->warps, launch->checks);
+        order.prepare(launch->threads, launch->checks && launch->program->orders, launch->program->narrow);
+        shared.prepare(*launch->program, launch->dynamic_shared, order, launch->checks);
         order_.resize(launch->warps);
         snapshots_.resize(launch->warps);
     }
+    const auto number_of = [&](uint64_t block) { return launch->first_block + static_cast<uint32_t>(block); };
     linear = number;
     id = launch->block_at(number);
     stopped = released_ = false;
     changes = executed = outside = 0;
     spins_ = 0;
-    if (places != nullptr) shared.join_cluster(rank, cluster->size(), places);
-    shared.begin();
+    std::vector<uint32_t> numbers{number_of(number)};
+    if (places != nullptr) {
+        shared.join_cluster(rank, cluster->size(), places);
+        order.join_cluster(rank, cluster->size());
+        numbers.clear();
+        for (uint32_t i = 0; i < cluster->size(); ++i) numbers.push_back(number_of(cluster->linear_of(i)));
+    }
+    const bool restarted = order.restart();
+    order.begin(std::move(numbers));
+    shared.begin(restarted);
     for (Barrier& barrier : barriers) barrier = {};
     warpgroups.assign(launch->warps / Warpgroup::kWarps, {});
     live_threads = launch->threads;
@@ -199,14 +209,15 @@ void Block::raise(uint32_t line, uint32_t thread, uint32_t count, Fault fault) {
     report.file = launch->file;
     report.line = line;
     report.kernel = launch->kernel;
-    report.block = id;
+    report.block = fault.block ? launch->block_at(*fault.block) : id;
     report.thread = launch->thread_at(thread);
     report.buffer = std::move(fault.buffer);
     report.byte_offset = fault.byte_offset;
     report.bytes = fault.bytes;
     report.other = fault.other;
     report.count = count;
-    worker->faults.add(report, linear, thread);
+    launch->faulted = true;
+    worker->faults.add(report, fault.block.value_or(linear), thread);
     stop();
 }
 
@@ -344,7 +355,7 @@ void Block::arrive(Warp& warp, const Instruction& in, uint32_t number, uint32_t 
         here |= lanes;
         barrier.arrived += threads(here) - before;
     }
-    if (launch->checks && barrier.expected != 0) shared.release(warp.index, barrier.clock);
+    if (launch->checks && barrier.expected != 0) order.release(warp.index, barrier.clock);
     if (complete(barrier)) release(number);
 }
 
@@ -352,12 +363,12 @@ void Block::release(uint32_t number) {
     Barrier barrier = std::move(barriers[number]);
     barriers[number] = {};
     released_ = true;
-    if (launch->checks && barrier.expected == 0) shared.sync_block();
+    if (launch->checks && barrier.expected == 0) order.sync_block();
     for (auto& warp : warps) {
         for (Group& group : warp->groups) {
             if (group.state != Group::State::at_barrier || group.barrier != number) continue;
             group.state = Group::State::runnable;
-            if (launch->checks && barrier.expected != 0) shared.acquire(warp->index, barrier.clock);
+            if (launch->checks && barrier.expected != 0) order.acquire(warp->index, barrier.clock);
             if (group.at->width == 0) continue;
             // A reduction: every waiting lane gets the result.
             std::byte* at = group.frame->registers + group.at->d;

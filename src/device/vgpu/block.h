@@ -11,7 +11,9 @@
 
 #include "device/device.h"
 #include "device/vgpu/faults.h"
+#include "device/vgpu/memory/events.h"
 #include "device/vgpu/memory/global.h"
+#include "device/vgpu/memory/order.h"
 #include "device/vgpu/memory/shared.h"
 #include "device/vgpu/program.h"
 #include "device/vgpu/tally.h"
@@ -19,10 +21,15 @@
 
 namespace recuda::vgpu {
 
+class GlobalRaces;
+
 /// What all blocks of one launch share. Nothing in it changes while blocks run, but for the atomics.
 struct LaunchState {
     const Program* program = nullptr;
     GlobalMemory* memory = nullptr;
+    GlobalRaces* races = nullptr;  // null without checks
+    uint32_t first_block = 0;      // its number for the race checks; the others follow
+    uint64_t workspace = 0;        // address of what grids of a cooperative launch meet by; 0 for other launches
     Dim3 grid, block, cluster;
     uint32_t threads = 0, warps = 0;  // of a block
     uint32_t dynamic_shared = 0;
@@ -30,6 +37,7 @@ struct LaunchState {
     std::vector<uint64_t> global_addresses;  // of Program::globals
     uint32_t dynamic_start = 0;
     bool checks = true, count = true;
+    bool cooperative = false;  // all blocks are resident
     uint64_t schedule = 0, seed = 0, fuel = 0;
     uint32_t sm_count = 1;
     uint64_t grid_id = 0;
@@ -37,6 +45,7 @@ struct LaunchState {
     std::chrono::steady_clock::time_point deadline;
     std::atomic<bool> stop = false;  // a runaway or the deadline: no block goes on
     std::atomic<bool> timed_out = false;
+    std::atomic<bool> faulted = false;  // some block: others may wait for what it does not do any more
 
     uint64_t blocks() const { return grid.volume(); }
     Dim3 thread_at(uint32_t linear) const {
@@ -54,6 +63,7 @@ struct Worker {
     LaunchState& launch;
     Tally tally;
     FaultLog faults;
+    Events::Writer events;                                  // of the race checks
     std::vector<Buffer*> last_buffer;                       // by instruction: where its last access went
     std::vector<std::pair<uint64_t, std::string>> printed;  // by block
 };
@@ -65,7 +75,7 @@ struct Barrier {
     std::vector<Mask> lanes;  // by warp: who has arrived since the warp was last complete
     uint32_t popc = 0;
     bool all = true, any = false;  // of a reduction
-    SharedMemory::Clock clock;
+    Order::Clock clock;
 };
 
 class Cluster;
@@ -124,6 +134,7 @@ struct Block {
     Dim3 id{0, 0, 0};
     std::vector<std::unique_ptr<Warp>> warps;
     uint32_t live_threads = 0;
+    Order order;
     SharedMemory shared;
     Barrier barriers[16];
     std::vector<Warpgroup> warpgroups;

@@ -43,12 +43,16 @@ void Cluster::start(Worker& worker, uint64_t number) {
         std::mt19937_64 random(launch.schedule * 0x9e3779b97f4a7c15u + ~number);
         std::shuffle(order_.begin(), order_.end(), random);
     }
-    const uint64_t wide = launch.grid.x / shape.x, high = launch.grid.y / shape.y;
-    const uint64_t x = number % wide * shape.x, y = number / wide % high * shape.y, z = number / wide / high * shape.z;
-    for (uint32_t rank = 0; rank < ranks; ++rank) {
-        const uint64_t bx = x + rank % shape.x, by = y + rank / shape.x % shape.y, bz = z + rank / shape.x / shape.y;
-        blocks_[rank]->start(worker, bx + launch.grid.x * (by + launch.grid.y * bz), &places_);
-    }
+    for (uint32_t rank = 0; rank < ranks; ++rank) blocks_[rank]->start(worker, linear_of(rank), &places_);
+}
+
+uint64_t Cluster::linear_of(uint32_t rank) const {
+    const Dim3 shape = launch_->cluster, grid = launch_->grid;
+    const uint64_t wide = grid.x / shape.x, high = grid.y / shape.y;
+    const uint64_t x = number_ % wide * shape.x + rank % shape.x,
+                   y = number_ / wide % high * shape.y + rank / shape.x % shape.y,
+                   z = number_ / wide / high * shape.z + rank / shape.x / shape.y;
+    return x + grid.x * (y + grid.y * z);
 }
 
 uint64_t Cluster::changes() const {
@@ -190,7 +194,7 @@ void Cluster::arrive(Warp& warp, const Instruction& in, Mask lanes, bool release
     }
     own.now |= lanes;
     arriving_ = true;
-    if (launch_->checks && releases) warp.block->shared.release(warp.index, gathered_);
+    if (launch_->checks && releases) warp.block->order.release(warp.index, gathered_);
     if (complete()) release();
 }
 
@@ -199,7 +203,7 @@ void Cluster::wait(Warp& warp, const Instruction& in, Mask lanes) {
     if (const Mask over = lanes & own.owed; over != 0) {
         own.owed &= ~over;
         lanes &= ~over;
-        if (launch_->checks) warp.block->shared.acquire(warp.index, met_);
+        if (launch_->checks) warp.block->order.acquire(warp.index, met_);
     }
     if (lanes == 0 || warp.block->diverges(warp, in, lanes)) return;
     warp.wait(in, lanes, Group::State::at_barrier, kClusterBarrier, kFullMask);
@@ -227,7 +231,7 @@ void Cluster::release() {
                     continue;
                 group.state = Group::State::runnable;
                 own.owed &= ~group.lanes;
-                if (launch_->checks) block->shared.acquire(warp->index, met_);
+                if (launch_->checks) block->order.acquire(warp->index, met_);
             }
         }
 }

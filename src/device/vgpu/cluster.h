@@ -28,6 +28,8 @@ class Cluster {
 
     uint32_t size() const { return static_cast<uint32_t>(blocks_.size()); }
     Block& block(uint32_t rank) const { return *blocks_[rank]; }
+    /// The block's place in the grid.
+    uint64_t linear_of(uint32_t rank) const;
     uint64_t number() const { return number_; }
     /// Stores and atomics of all blocks that may have changed memory.
     uint64_t changes() const;

@@ -148,6 +148,7 @@ std::unique_ptr<Program> decode(const ptx::Module& module, const ptx::Function& 
         }
     }
     lay_out_shared(*program);
+    if (program->functions.size() == 1) program->writes = writes_of(module, entry);
     return program;
 }
 

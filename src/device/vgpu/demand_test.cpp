@@ -129,7 +129,7 @@ TEST(Runaway, IsFoundWhereTheLoopStoresCountsOrWaits) {
         return done.reports.size() == 1 ? std::string(name(done.reports[0].check)) : shown(done);
     };
     EXPECT_EQ(outcome("add.u32 %r2, %r2, 2;\n"), "runaway");
-    EXPECT_EQ(outcome("add.u32 %r2, %r2, 2;\nst.global.u32 [%rd1], %r2;\n"), "runaway");
+    EXPECT_EQ(outcome("add.u32 %r2, %r2, 2;\nst.volatile.global.u32 [%rd1], %r2;\n"), "runaway");
     EXPECT_EQ(outcome("atom.global.add.u32 %r2, [%rd1], 1;\n"), "runaway");
     EXPECT_EQ(outcome("bar.sync 0;\nadd.u32 %r2, %r2, 2;\n"), "runaway");
     EXPECT_EQ(outcome("ld.volatile.global.u32 %r3, [%rd1];\n"), "runaway");

@@ -29,6 +29,22 @@ void FaultLog::merge(const FaultLog& other) {
     for (const Entry& entry : other.entries_) add(entry.report, entry.block, entry.thread);
 }
 
+void FaultLog::drop_followers() {
+    const auto races_at = [&](const Report& report) {
+        return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+            const Report& race = entry.report;
+            return race.check == Check::global_race && race.buffer == report.buffer &&
+                   (race.line == report.line || (race.other && race.other->line == report.line));
+        });
+    };
+    const bool runs_away = std::any_of(entries_.begin(), entries_.end(),
+                                       [](const Entry& entry) { return entry.report.check != Check::runaway; });
+    std::erase_if(entries_, [&](const Entry& entry) {
+        return (entry.report.check == Check::uninitialised && races_at(entry.report)) ||
+               (entry.report.check == Check::runaway && runs_away);
+    });
+}
+
 std::vector<Report> FaultLog::reports() const {
     std::vector<Entry> sorted = entries_;
     std::sort(sorted.begin(), sorted.end(), [](const Entry& a, const Entry& b) {

@@ -20,6 +20,7 @@ struct Fault {
     int64_t byte_offset = 0;
     uint32_t bytes = 0;
     std::optional<OtherAccess> other;
+    std::optional<uint64_t> block;  // the thread's, where it is not of the block that raises this
 };
 
 class FaultLog {
@@ -27,6 +28,9 @@ class FaultLog {
     /// Adds a report or counts it with the one of its check and line. The lowest (block, thread) order is shown.
     void add(const Report& report, uint64_t block, uint32_t thread);
     void merge(const FaultLog& other);
+    /// Leaves out what a race explains: reads of bytes that the other one was to write before, and loops that wait for
+    /// blocks which a fault has stopped.
+    void drop_followers();
     std::vector<Report> reports() const;
     bool empty() const { return entries_.empty(); }
 

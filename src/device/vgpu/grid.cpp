@@ -29,7 +29,9 @@ class Grid {
         }
         const uint64_t bytes =
             uint64_t{launch.warps} * launch.program->entry->register_bytes + (256u << 10) + launch.dynamic_shared * 8;
-        resident_ = std::max<uint64_t>(2 * threads, kSuspendedBytes / (bytes * launch.cluster.volume()));
+        resident_ = launch.cooperative
+                        ? clusters_
+                        : std::max<uint64_t>(2 * threads, kSuspendedBytes / (bytes * launch.cluster.volume()));
     }
 
     void work(Worker& worker) {
@@ -129,7 +131,9 @@ class Grid {
         if (!stuck) return nullptr;
         Cluster& first = **std::min_element(suspended_.begin(), suspended_.end(),
                                             [](const auto& a, const auto& b) { return a->number() < b->number(); });
-        first.runaway(worker, "it waits for something that no thread will change");
+        // What waits for a block that a fault has stopped is no fault of its own.
+        if (!launch_.faulted) first.runaway(worker, "it waits for something that no thread will change");
+        launch_.stop = true;
         return nullptr;
     }
 
@@ -166,6 +170,7 @@ GridResult run_grid(LaunchState& launch, unsigned threads, Counters& counters) {
         worker->tally.add_to(counters, *launch.program);
         printed.insert(printed.end(), worker->printed.begin(), worker->printed.end());
     }
+    result.faults.drop_followers();
     std::stable_sort(printed.begin(), printed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [block, text] : printed) result.printed += text;
     return result;

@@ -14,6 +14,7 @@
 
 #include "device/vgpu/costs.h"
 #include "device/vgpu/decode.h"
+#include "device/vgpu/writes.h"
 
 namespace recuda::vgpu {
 
@@ -60,6 +61,8 @@ enum class Special : uint8_t {
     cluster_ctarank,
     cluster_nctarank,
     is_explicit_cluster,
+    workspace_high,
+    workspace_low,
     zero
 };
 
@@ -131,6 +134,8 @@ class Program {
     uint32_t shared_granule = 4;                      // the smallest shared or generic access in bytes, at most 4
     uint32_t static_shared_bytes = 0;                 // without the gaps that the virtual GPU adds
     bool orders = false;                              // it has fences, acquires or releases
+    bool narrow = false;                              // strong accesses or fences of a block's or cluster's scope
+    Writes writes;                                    // what it may write
     bool ptx_lines = false;                           // reports name lines of the .ptx
     std::vector<std::unique_ptr<Tracked>> tracked;    // by index; empty where nothing is tracked
     std::map<uint32_t, std::vector<uint32_t>> jumps;  // branch instructions to their targets

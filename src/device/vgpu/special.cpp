@@ -48,6 +48,9 @@ std::optional<Special> special_named(std::string_view name) {
         {"%cluster_nctaid.z", cluster_nctaid_z},
         {"%cluster_ctarank", cluster_ctarank},
         {"%cluster_nctarank", cluster_nctarank},
+        // The address of the workspace by which the blocks of a cooperative launch meet (cooperative_groups).
+        {"%envreg1", workspace_high},
+        {"%envreg2", workspace_low},
     };
     const auto found = kNames.find(name);
     if (found == kNames.end()) return std::nullopt;

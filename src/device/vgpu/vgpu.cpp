@@ -15,6 +15,7 @@
 #include "device/gpus.h"
 #include "device/limits.h"
 #include "device/vgpu/grid.h"
+#include "device/vgpu/memory/global_race.h"
 #include "device/vgpu/memory/layout.h"
 #include "device/vgpu/program.h"
 
@@ -82,15 +83,19 @@ class Vgpu : public Device {
     const Program& program_of(Module& module, const ptx::Function& entry);
     void check(const Launch& launch, const Program& program) const;
     std::vector<std::byte> parameters_of(const Launch& launch, const Program& program);
+    uint64_t workspace();
+    void follow(const Launch& launch, const Program& program);
     void run_one(const Launch& launch, const RunOptions& options, std::chrono::steady_clock::time_point deadline,
                  Execution& execution, Counters& counters);
 
     VgpuOptions options_;
     DeviceInfo info_;
     GlobalMemory memory_;
+    GlobalRaces races_;
     unsigned threads_;
     std::map<ModuleId, std::unique_ptr<Module>> modules_;
     ModuleId next_module_ = 0;
+    Buffer* workspace_ = nullptr;
     uint64_t launches_ = 0;
 };
 
@@ -120,6 +125,7 @@ void Vgpu::create_variables(Module& module) {
         Buffer& buffer = memory_.allocate(plain_name(variable.name), bytes);
         memory_.fill(buffer, std::byte{0}, false);
         buffer.constant = variable.space == ptx::Space::constant;
+        buffer.of_module = true;
         std::copy_n(variable.initial.begin(), std::min<uint64_t>(bytes, variable.initial.size()),
                     reinterpret_cast<uint8_t*>(buffer.data));
         module.variables[std::string(variable.name)] = &buffer;
@@ -222,6 +228,29 @@ std::vector<std::byte> Vgpu::parameters_of(const Launch& launch, const Program& 
     return bytes;
 }
 
+/// What the driver gives a cooperative launch, as cooperative_groups uses it: a size and the grid's barrier, both 4
+/// bytes.
+uint64_t Vgpu::workspace() {
+    constexpr uint64_t kBytes = 64;
+    if (workspace_ == nullptr) workspace_ = &memory_.allocate("grid workspace", kBytes);
+    memory_.fill(*workspace_, std::byte{0}, false);
+    return workspace_->base;
+}
+
+/// Tells the buffers that the launch may write from the others.
+void Vgpu::follow(const Launch& launch, const Program& program) {
+    uint64_t buffers = 0;
+    for (size_t i = 0; i < launch.arguments.size() && i < Writes::kMostParameters; ++i)
+        if (launch.arguments[i].kind != Argument::Kind::value) buffers |= uint64_t{1} << i;
+    const bool all = program.writes.may_reach_all(buffers);
+    memory_.follow([&](const Buffer& buffer) { return !buffer.constant && (all || buffer.of_module || &buffer == workspace_); });
+    for (uint32_t i = 0; i < launch.arguments.size() && !all; ++i) {
+        const Argument& argument = launch.arguments[i];
+        if (argument.kind == Argument::Kind::value || !program.writes.may_reach(i, buffers)) continue;
+        memory_.at(argument.tensor_map != nullptr ? argument.tensor_map->buffer : argument.buffer).followed = true;
+    }
+}
+
 void Vgpu::run_one(const Launch& launch, const RunOptions& options, std::chrono::steady_clock::time_point deadline,
                    Execution& execution, Counters& counters) {
     const auto found = modules_.find(launch.module);
@@ -251,6 +280,12 @@ void Vgpu::run_one(const Launch& launch, const RunOptions& options, std::chrono:
     state.seed = options_.seed;
     state.fuel =
         options_.fuel != 0 ? options_.fuel : std::clamp(kDefaultBlockFuel / state.warps, kLeastFuel, kMostFuel);
+    if (launch.cooperative) state.workspace = workspace();
+    state.cooperative = launch.cooperative;
+    follow(launch, program);
+    races_.begin(memory_, state.blocks(), threads_ > 1);
+    if (options.checks) state.races = &races_;
+    state.first_block = races_.first_block();
     state.sm_count = std::max(1u, info_.sm_count);
     state.grid_id = ++launches_ + options_.seed % 1000003;
     state.file = module.file;

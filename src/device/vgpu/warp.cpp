@@ -122,6 +122,10 @@ uint32_t special_value(const Warp& warp, Special special, uint32_t lane) {
             return in_cluster.x + cluster.x * (in_cluster.y + cluster.y * in_cluster.z);
         case Special::cluster_nctarank:
             return static_cast<uint32_t>(cluster.volume());
+        case Special::workspace_high:
+            return static_cast<uint32_t>(launch.workspace >> 32);
+        case Special::workspace_low:
+            return static_cast<uint32_t>(launch.workspace);
         case Special::is_explicit_cluster:
             return cluster.volume() > 1;
         case Special::zero:

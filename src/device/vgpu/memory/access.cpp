@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "device/vgpu/block.h"
+#include "device/vgpu/memory/global_race.h"
 #include "device/vgpu/memory/shared.h"
 
 namespace recuda::vgpu {
@@ -100,7 +101,8 @@ Mask lanes_outside(const GlobalMemory& memory, const uint64_t* address, Mask act
 }
 
 bool reach_buffer(Warp& warp, const Instruction& in, Buffer& buffer, const uint64_t* address, Mask active,
-                  uint32_t width, Intent intent, const Pattern& pattern, Access& access) {
+                  uint32_t width, Intent intent, const Pattern& pattern, Access& access, const WrittenValues* values,
+                  StripesHeld& held) {
     if ((pattern.bits & (width - 1)) != 0) {
         const Mask lanes = misaligned_lanes(address, active, width);
         if (lanes != 0) {
@@ -108,6 +110,10 @@ bool reach_buffer(Warp& warp, const Instruction& in, Buffer& buffer, const uint6
             return false;
         }
     }
+    GlobalRaces* races = warp.block->launch->races;
+    access.followed = races != nullptr && buffer.followed;
+    if (access.followed && !races->check(warp, in, buffer, address, active, width, intent, pattern, values, held))
+        return false;
     if (buffer.shadow != nullptr && warp.block->launch->checks) {
         if (intent != Intent::write && !check_initialised(warp, in, buffer, address, active, width, pattern))
             return false;
@@ -131,7 +137,7 @@ bool reach_buffer(Warp& warp, const Instruction& in, Buffer& buffer, const uint6
 }
 
 bool reach_global(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width,
-                  Intent intent, Access& access) {
+                  Intent intent, Access& access, const WrittenValues* values) {
     if (intent != Intent::write) ++warp.block->outside;
     const Pattern pattern = pattern_of(address, active, width);
     Buffer*& cached = warp.block->worker->last_buffer[in.index];
@@ -139,10 +145,17 @@ bool reach_global(Warp& warp, const Instruction& in, const uint64_t* address, Ma
         return buffer != nullptr && pattern.low >= buffer->base && pattern.low - buffer->base < buffer->size &&
                pattern.high - pattern.low <= buffer->size && pattern.high - buffer->base + width <= buffer->size;
     };
-    if (inside(cached)) return reach_buffer(warp, in, *cached, address, active, width, intent, pattern, access);
+    const auto reach_one = [&] {
+        return reach_buffer(warp, in, *cached, address, active, width, intent, pattern, access, values, access.held);
+    };
+    access.held.release();
+    const bool known = inside(cached);
+    if (warp.block->launch->races != nullptr && !(known && !cached->followed))
+        warp.block->launch->races->hold(access.held, address, active, width, pattern);
+    if (known) return reach_one();
     const GlobalMemory& memory = *warp.block->launch->memory;
     cached = memory.find(pattern.low);
-    if (inside(cached)) return reach_buffer(warp, in, *cached, address, active, width, intent, pattern, access);
+    if (inside(cached)) return reach_one();
     cached = nullptr;
     const Mask outside = lanes_outside(memory, address, active, width);
     if (outside != 0) {
@@ -151,6 +164,7 @@ bool reach_global(Warp& warp, const Instruction& in, const uint64_t* address, Ma
     }
     // Lanes reach into several buffers: each buffer's lanes by themselves.
     Access part;
+    access.followed = false;
     for (Mask rest = active; rest != 0;) {
         Buffer* buffer = memory.find(address[first_lane(rest)]);
         Mask lanes = 0;
@@ -160,8 +174,10 @@ bool reach_global(Warp& warp, const Instruction& in, const uint64_t* address, Ma
             own[lane] = here ? address[lane] : address[first_lane(rest)];
             if (here) lanes |= Mask{1} << lane;
         }
-        if (!reach_buffer(warp, in, *buffer, own, lanes, width, intent, pattern_of(own, lanes, width), part))
+        if (!reach_buffer(warp, in, *buffer, own, lanes, width, intent, pattern_of(own, lanes, width), part, values,
+                          access.held))
             return false;
+        access.followed = access.followed || part.followed;
         for (Mask here = lanes; here != 0; here &= here - 1)
             access.lane[first_lane(here)] = part.lane[first_lane(here)];
         rest &= ~lanes;
@@ -336,7 +352,7 @@ bool prepare_shared(Warp& warp, const Instruction& in, const uint64_t* address, 
 }
 
 bool reach(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* address, Mask active, uint32_t width,
-           Intent intent, Access& access) {
+           Intent intent, Access& access, const WrittenValues* values) {
     switch (space) {
         case ptx::Space::shared:
             return reach_shared(warp, in, address, active, width, intent, access);
@@ -345,7 +361,7 @@ bool reach(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* 
         case ptx::Space::param:
             return reach_parameter(warp, in, address, active, width, intent, access);
         default:
-            return reach_global(warp, in, address, active, width, intent, access);
+            return reach_global(warp, in, address, active, width, intent, access, values);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "device/counters.h"
 #include "device/vgpu/memory/layout.h"
 #include "device/vgpu/memory/pattern.h"
+#include "device/vgpu/memory/stripes.h"
 #include "device/vgpu/ptx/ptx.h"
 #include "device/vgpu/warp.h"
 
@@ -16,6 +17,22 @@ namespace recuda::vgpu {
 struct Access {
     bool contiguous = false;  // all 32 lanes, one after another from lane[0]
     std::byte* lane[kLanes];
+
+    bool followed = false;  // global memory whose races are followed: the locks of its pages are held
+    StripesHeld held;       // until the access is done
+};
+
+/// What a write is about to write, for checks that have to know: lane i's bytes go to values + i * 32.
+class WrittenValues {
+ public:
+    template <typename F>
+    explicit WrittenValues(const F& values)
+        : values_(&values), get_([](const void* self, std::byte* to) { (*static_cast<const F*>(self))(to); }) {}
+    void get(std::byte* to) const { get_(values_, to); }
+
+ private:
+    const void* values_;
+    void (*get_)(const void*, std::byte*);
 };
 
 enum class Intent : uint8_t { read, write, atomic };
@@ -27,9 +44,10 @@ void addresses_of(Warp& warp, const Instruction& in, Mask active, uint64_t* addr
 ptx::Space space_of(uint64_t generic, uint64_t* address);
 
 /// Checks and counts a read, a write or an atomic of `width` bytes a lane in one space; addresses are those of the
-/// space. False after a fault. Writes of shared memory go through SharedMemory::write instead.
+/// space. False after a fault. Writes of shared memory go through SharedMemory::write instead. With `values`, a write
+/// to global memory of what is there already is no race with the one that wrote it.
 bool reach(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* address, Mask active, uint32_t width,
-           Intent intent, Access& access);
+           Intent intent, Access& access, const WrittenValues* values = nullptr);
 
 /// The same for shared addresses some of which name a rank (layout.h); carries out a write where `values` are given,
 /// lane i's at values + i * 32. (peer.cpp)

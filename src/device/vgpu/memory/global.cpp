@@ -107,4 +107,9 @@ void GlobalMemory::settle() {
         if (buffer->shadow != nullptr && std::memchr(buffer->shadow, 0, buffer->size) == nullptr) drop_shadow(*buffer);
 }
 
+void GlobalMemory::forget_races() {
+    for (const auto& buffer : sorted_)
+        if (buffer->races != nullptr) buffer->races->clear();
+}
+
 }  // namespace recuda::vgpu

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "device/vgpu/memory/race_shadow.h"
+
 namespace recuda::vgpu {
 
 struct Buffer {
@@ -19,6 +21,9 @@ struct Buffer {
     std::byte* data = nullptr;
     uint8_t* shadow = nullptr;  // a byte a byte, 1 where written; null once all of the buffer is
     bool constant = false;      // module variables in .const space
+    bool of_module = false;     // a variable of a module
+    bool followed = true;       // the launch may write it: its accesses are followed for races
+    std::unique_ptr<RaceShadow> races;  // null until then
 
     std::unique_ptr<std::byte[]> data_storage;
     std::unique_ptr<uint8_t[]> shadow_storage;
@@ -42,6 +47,12 @@ class GlobalMemory {
     void fill(Buffer& buffer, std::byte value, bool poison);
     /// Drops the shadows of buffers that have been written completely.
     void settle();
+    /// Says of each buffer whether its accesses are followed for races.
+    template <typename F>
+    void follow(F followed) {
+        for (const auto& buffer : sorted_) buffer->followed = followed(*buffer);
+    }
+    void forget_races();
 
  private:
     std::vector<std::unique_ptr<Buffer>> sorted_;  // by base

@@ -36,8 +36,8 @@ SharedMemory::PeerShadow& SharedMemory::peer_shadow(uint32_t granule) {
         return PeerAccess{rank_, who & ((1u << kThreadBits) - 1), &in,
                           program_->ptx_lines ? in.ptx_line : in.source_line, stamp};
     };
-    if (write_stamp_[granule] >= start_) shadow.write = record(write_who_[granule], write_stamp_[granule]);
-    if (const uint32_t stamp = read_stamp_[granule]; stamp >= start_ && read_who_[granule] != kNobody) {
+    if (write_stamp_[granule] >= order_->start()) shadow.write = record(write_who_[granule], write_stamp_[granule]);
+    if (const uint32_t stamp = read_stamp_[granule]; stamp >= order_->start() && read_who_[granule] != kNobody) {
         shadow.reads.push_back(record(read_who_[granule], stamp));
         for (Mask rest = read_warps_[granule]; rest != 0; rest &= rest - 1)
             if (first_lane(rest) != shadow.reads[0].thread / kLanes)
@@ -47,11 +47,6 @@ SharedMemory::PeerShadow& SharedMemory::peer_shadow(uint32_t granule) {
     }
     read_stamp_[granule] = kPeerStamp;
     return shadow;
-}
-
-bool SharedMemory::ordered(const Warp& warp, uint32_t thread, const PeerAccess& before) const {
-    if (before.rank == rank_) return in_order(warp.index, thread, before.thread, before.stamp);
-    return before.stamp <= pairs_[warp.index * total_ + before.rank * warps_ + before.thread / kLanes];
 }
 
 void SharedMemory::peer_race(Warp& warp, const PeerAccess& mine, const PeerAccess& before, uint64_t address,
@@ -87,14 +82,15 @@ bool SharedMemory::check_peer(Warp& warp, const Instruction& in, uint32_t lane, 
     if (!checks_) return true;
     const SharedMemory& own = warp.block->shared;
     const uint32_t thread = warp.thread(lane);
-    const PeerAccess mine{own.rank_, thread, &in, warp.block->line_of(in, warp.frame), own.now_};
+    const PeerAccess mine{own.rank_, thread, &in, warp.block->line_of(in, warp.frame), own.order_->now()};
     const auto conflicts = [&](const PeerAccess& before) {
-        return !own.ordered(warp, thread, before) && !(strong(&in) && strong(before.at));
+        return !(strong(&in) && strong(before.at)) &&
+               !own.order_->in_order(thread, before.rank, before.thread, before.stamp);
     };
     for (uint32_t g = address >> shift_; g <= (address + width - 1) >> shift_; ++g) {
         const uint32_t written = write_stamp_[g];
         if (written == kGapStamp) continue;
-        if (reads && written < start_) {
+        if (reads && written < order_->start()) {
             if (warp.block->cluster->defer(warp, in)) return false;
             const auto [name, offset] = name_of(address);
             warp.fault(
@@ -110,7 +106,7 @@ bool SharedMemory::check_peer(Warp& warp, const Instruction& in, uint32_t lane, 
         }
         PeerShadow& shadow = peer_shadow(g);
         const bool same = !reads && values != nullptr && std::memcmp(bytes_.data() + address, values, width) == 0;
-        if (written >= start_ && !same && conflicts(shadow.write))
+        if (written >= order_->start() && !same && conflicts(shadow.write))
             return peer_race(warp, mine, shadow.write, address, width, writes), false;
         if (!writes) {
             const auto known = std::find_if(shadow.reads.begin(), shadow.reads.end(), [&](const PeerAccess& read) {
@@ -123,7 +119,7 @@ bool SharedMemory::check_peer(Warp& warp, const Instruction& in, uint32_t lane, 
             if (conflicts(read)) return peer_race(warp, mine, read, address, width, true), false;
         if (own.rank_ == rank_) {
             peers_.erase(g);
-            write_stamp_[g] = now_;
+            write_stamp_[g] = order_->now();
             write_who_[g] = thread | in.index << kThreadBits;
             read_stamp_[g] = 0;
         } else {
@@ -142,9 +138,7 @@ void SharedMemory::check_left(Block& owner) {
     uint32_t place = 0;
     const auto look = [&](uint32_t granule, const PeerAccess& access) {
         if (access.at == nullptr || access.rank == rank_ || strong(access.at)) return;
-        const uint32_t other = access.rank * warps_ + access.thread / kLanes;
-        for (uint32_t warp = 0; warp < warps_; ++warp)
-            if (access.stamp <= pairs_[warp * total_ + other]) return;
+        if (order_->anyone_in_order(access.rank, access.thread, access.stamp)) return;
         if (worst != nullptr && std::pair(worst->rank, worst->thread) <= std::pair(access.rank, access.thread)) return;
         worst = &access;
         place = granule << shift_;

@@ -19,10 +19,10 @@ uint32_t instruction_of(uint32_t who) { return who >> kThreadBits; }
 
 }  // namespace
 
-void SharedMemory::prepare(const Program& program, uint32_t dynamic_bytes, uint32_t warps, bool checks) {
+void SharedMemory::prepare(const Program& program, uint32_t dynamic_bytes, Order& order, bool checks) {
     program_ = &program;
     checks_ = checks;
-    warps_ = warps;
+    order_ = &order;
     join_cluster(0, 1, &own_places_);
     shift_ = std::countr_zero(program.shared_granule);
     regions_.clear();
@@ -50,32 +50,21 @@ void SharedMemory::prepare(const Program& program, uint32_t dynamic_bytes, uint3
         const uint32_t from = (region.from + (1u << shift_) - 1) >> shift_, to = region.to >> shift_;
         for (uint32_t g = from; g < to; ++g) write_stamp_[g] = read_stamp_[g] = 0;
     }
-    now_ = 1;
-    begin();
 }
 
-void SharedMemory::begin() {
-    if (now_ > 0xf0000000u) {
+void SharedMemory::begin(bool restarted) {
+    if (restarted) {
         const auto restart = [](std::vector<uint32_t>& stamps) {
             for (uint32_t& stamp : stamps) stamp = stamp == kGapStamp ? kGapStamp : 0;
         };
         restart(write_stamp_);
         restart(read_stamp_);
-        now_ = 1;
     }
     for (const auto& [granule, shadow] : peers_) {
         if (write_stamp_[granule] == kPeerStamp) write_stamp_[granule] = 0;
         if (read_stamp_[granule] == kPeerStamp) read_stamp_[granule] = 0;
     }
     peers_.clear();
-    start_ = block_seen_ = now_ + 1;
-    now_ = start_ + 1;
-    warp_seen_.assign(warps_, start_);
-    partial_ = false;
-    if (ranks_ > 1) allocate_pairs();
-    lanes_.clear();
-    fenced_.assign(warps_, {});
-    taken_.assign(warps_, {});
     own_places_.clear();
     phase_clocks.clear();
 }
@@ -89,7 +78,7 @@ bool SharedMemory::misplaced(uint64_t address, uint32_t width) const {
 bool SharedMemory::holds(uint64_t address, uint32_t width) const {
     if (misplaced(address, width)) return false;
     for (uint64_t g = address >> shift_; checks_ && g <= (address + width - 1) >> shift_; ++g)
-        if (write_stamp_[g] < start_) return false;
+        if (write_stamp_[g] < order_->start()) return false;
     return true;
 }
 
@@ -131,19 +120,6 @@ bool SharedMemory::out_of_bounds(Warp& warp, const Instruction& in, const uint64
     return true;
 }
 
-bool SharedMemory::in_order(uint32_t warp, uint32_t thread, uint32_t who, uint32_t stamp) const {
-    if (stamp <= block_seen_) return true;
-    const uint32_t other = thread_of(who);
-    if (other == thread) return true;
-    if (other / kLanes == warp) {
-        if (stamp <= warp_seen_[warp]) return true;
-        if (lanes_.empty()) return false;
-        const auto met = lanes_.find(warp);
-        return met != lanes_.end() && stamp <= met->second[thread % kLanes * kLanes + other % kLanes];
-    }
-    return partial_ && stamp <= pairs_[warp * total_ + base_ + other / kLanes];
-}
-
 bool SharedMemory::race(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width,
                         uint32_t who, bool writes) {
     const Instruction& other = program_->code[instruction_of(who)];
@@ -172,10 +148,10 @@ bool SharedMemory::race(Warp& warp, const Instruction& in, uint32_t lane, uint64
 
 void SharedMemory::note_read(uint32_t granule, uint32_t who, uint32_t warp) {
     const uint32_t stamp = read_stamp_[granule], thread = thread_of(who);
-    const bool fresh = stamp <= block_seen_ || read_who_[granule] == kNobody ||
-                       (read_other_[granule] == kNobody && in_order(warp, thread, read_who_[granule], stamp));
+    const bool fresh = stamp <= order_->block_seen() || read_who_[granule] == kNobody ||
+                       (read_other_[granule] == kNobody && order_->in_order(thread, thread_of(read_who_[granule]), stamp));
     if (fresh) {
-        read_stamp_[granule] = now_;
+        read_stamp_[granule] = order_->now();
         read_who_[granule] = who;
         read_other_[granule] = kNobody;
         read_warps_[granule] = 1u << warp;
@@ -197,7 +173,7 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
         if (written == kGapStamp) continue;
         if (written == kPeerStamp || read_stamp_[g] == kPeerStamp)
             return check_peer(warp, in, lane, address, width, reads, writes, values);
-        if (reads && written < start_) {
+        if (reads && written < order_->start()) {
             if (ranks_ > 1 && warp.block->cluster->defer(warp, in)) return false;
             const auto [name, offset] = name_of(address);
             warp.fault(in, Mask{1} << lane,
@@ -209,24 +185,28 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
                         .bytes = width});
             return false;
         }
-        if (written >= start_ && !in_order(warp.index, thread, write_who_[g], written) && !both_strong(write_who_[g])) {
+        if (written >= order_->start() && !order_->in_order(thread, thread_of(write_who_[g]), written) && !both_strong(write_who_[g])) {
             const bool same = !reads && values != nullptr && std::memcmp(bytes_.data() + address, values, width) == 0;
             if (!same) return race(warp, in, lane, address, width, write_who_[g], writes);
         }
         if (writes) {
             const uint32_t read = read_stamp_[g];
-            if (read >= start_ && read > block_seen_) {
+            if (read >= order_->start() && read > order_->block_seen()) {
                 for (const uint32_t who : {read_who_[g], read_other_[g]})
-                    if (who != kNobody && !in_order(warp.index, thread, who, read) && !both_strong(who))
+                    if (who != kNobody && !order_->in_order(thread, thread_of(who), read) && !both_strong(who))
                         return race(warp, in, lane, address, width, who, true);
                 // More readers than the two that are known by name: by warp, with the oldest stamp of all.
                 for (Mask rest = read_warps_[g] & ~(1u << warp.index); rest != 0 && !strong; rest &= rest - 1) {
-                    const uint32_t someone = first_lane(rest) * kLanes | instruction_of(read_who_[g]) << kThreadBits;
-                    if (!in_order(warp.index, thread, someone, read))
+                    const uint32_t other = first_lane(rest) * kLanes,
+                                   someone = other | instruction_of(read_who_[g]) << kThreadBits;
+                    // Which of its lanes read is not known: one that is in order is believed to be the one.
+                    bool fine = false;
+                    for (uint32_t i = 0; i < kLanes && !fine; ++i) fine = order_->in_order(thread, other + i, read);
+                    if (!fine)
                         return race(warp, in, lane, address, width, someone, true);
                 }
             }
-            write_stamp_[g] = now_;
+            write_stamp_[g] = order_->now();
             write_who_[g] = me;
             read_stamp_[g] = 0;
             read_who_[g] = read_other_[g] = kNobody;
@@ -260,7 +240,7 @@ bool SharedMemory::read(Warp& warp, const Instruction& in, const uint64_t* addre
         return true;
     }
     uint32_t bad = 0, shared = 0;
-    const uint32_t *written = write_stamp_.data() + first, start = start_, seen = block_seen_;
+    const uint32_t *written = write_stamp_.data() + first, start = order_->start(), seen = order_->block_seen();
     uint32_t* read = read_stamp_.data() + first;
     for (uint32_t i = 0; i < count; ++i) {
         bad |= written[i] - start > seen - start;
@@ -277,7 +257,7 @@ bool SharedMemory::read(Warp& warp, const Instruction& in, const uint64_t* addre
     const uint32_t lane_shift = std::countr_zero(width) - shift_, me = warp.thread(0) | in.index << kThreadBits,
                    bit = 1u << warp.index;
     for (uint32_t i = 0; i < count; ++i) {
-        read[i] = now_;
+        read[i] = order_->now();
         read_who_[first + i] = me + (i >> lane_shift);
         read_other_[first + i] = kNobody;
         read_warps_[first + i] = bit;
@@ -294,12 +274,12 @@ bool SharedMemory::write(Warp& warp, const Instruction& in, const uint64_t* addr
     if (pattern.contiguous && checks_) {
         const uint32_t first = pattern.low >> shift_, count = ((pattern.high + width - 1) >> shift_) - first + 1;
         uint32_t bad = 0;
-        const uint32_t seen = block_seen_;
+        const uint32_t seen = order_->block_seen();
         for (uint32_t i = 0; i < count; ++i) bad |= write_stamp_[first + i] > seen || read_stamp_[first + i] > seen;
         if (bad == 0) {
             const uint32_t lane_shift = std::countr_zero(width) - shift_, me = warp.thread(0) | in.index << kThreadBits;
             for (uint32_t i = 0; i < count; ++i) {
-                write_stamp_[first + i] = now_;
+                write_stamp_[first + i] = order_->now();
                 write_who_[first + i] = me + (i >> lane_shift);
             }
             for (uint32_t lane = 0; lane < kLanes; ++lane)
@@ -326,94 +306,10 @@ bool SharedMemory::atomic(Warp& warp, const Instruction& in, uint32_t lane, uint
     return !checks_ || check_lane(warp, in, lane, address, width, true, true, nullptr);
 }
 
-void SharedMemory::sync_block() {
-    block_seen_ = now_++;
-    if (ranks_ == 1) return;
-    // What one warp was ordered behind in other blocks, all of them are now.
-    for (uint32_t other = 0; other < total_; ++other) {
-        uint32_t latest = other - base_ < warps_ ? block_seen_ : 0;
-        for (uint32_t warp = 0; warp < warps_; ++warp) latest = std::max(latest, pairs_[warp * total_ + other]);
-        for (uint32_t warp = 0; warp < warps_; ++warp) pairs_[warp * total_ + other] = latest;
-    }
-}
-
 void SharedMemory::join_cluster(uint32_t rank, uint32_t ranks, Places* places) {
     rank_ = rank;
     ranks_ = ranks;
-    base_ = rank * warps_;
-    total_ = ranks * warps_;
     places_ = places;
-}
-
-void SharedMemory::allocate_pairs() {
-    pairs_.assign(uint64_t{warps_} * total_, 0);
-    for (uint32_t warp = 0; warp < warps_; ++warp)
-        std::fill_n(pairs_.begin() + uint64_t{warp} * total_ + base_, warps_, start_);
-    partial_ = true;
-}
-
-void SharedMemory::sync_warp(uint32_t warp, Mask lanes, Mask alive) {
-    if ((alive & ~lanes) == 0) {
-        warp_seen_[warp] = now_++;
-        return;
-    }
-    std::vector<uint32_t>& met = lanes_[warp];
-    if (met.empty()) met.assign(kLanes * kLanes, start_);
-    // What one of them was ordered behind, all of them are now.
-    uint32_t joined[kLanes] = {};
-    for (Mask rest = lanes; rest != 0; rest &= rest - 1)
-        for (uint32_t other = 0; other < kLanes; ++other)
-            joined[other] = std::max(joined[other], met[first_lane(rest) * kLanes + other]);
-    for (Mask rest = lanes; rest != 0; rest &= rest - 1) joined[first_lane(rest)] = now_;
-    for (Mask rest = lanes; rest != 0; rest &= rest - 1)
-        std::copy(joined, joined + kLanes, met.begin() + first_lane(rest) * kLanes);
-    ++now_;
-}
-
-void SharedMemory::release(uint32_t warp, Clock& clock) {
-    clock.seen.resize(total_, 0);
-    if (partial_)
-        for (uint32_t other = 0; other < total_; ++other)
-            clock.seen[other] = std::max(clock.seen[other], pairs_[warp * total_ + other]);
-    if (ranks_ > 1)
-        for (uint32_t other = base_; other < base_ + warps_; ++other)
-            clock.seen[other] = std::max(clock.seen[other], block_seen_);
-    clock.seen[base_ + warp] = std::max(clock.seen[base_ + warp], now_);
-    ++now_;
-}
-
-void SharedMemory::fence(uint32_t warp) {
-    if (!taken_[warp].seen.empty()) {
-        acquire(warp, taken_[warp]);
-        taken_[warp].seen.clear();
-    }
-    release(warp, fenced_[warp]);
-}
-
-void SharedMemory::strong_access(uint32_t warp, uint64_t place, bool reads, bool writes, uint8_t mode) {
-    const auto join = [](Clock& to, const Clock& from) {
-        to.seen.resize(std::max(to.seen.size(), from.seen.size()), 0);
-        for (size_t i = 0; i < from.seen.size(); ++i) to.seen[i] = std::max(to.seen[i], from.seen[i]);
-    };
-    if ((mode & kReleases) != 0) release(warp, fenced_[warp]);
-    const auto known = places_->find(place);
-    if (reads && known != places_->end()) join(taken_[warp], known->second);
-    if (writes && !fenced_[warp].seen.empty())
-        join(known != places_->end() ? known->second : (*places_)[place], fenced_[warp]);
-    if ((mode & kAcquires) != 0 && !taken_[warp].seen.empty()) {
-        acquire(warp, taken_[warp]);
-        taken_[warp].seen.clear();
-    }
-}
-
-void SharedMemory::acquire(uint32_t warp, const Clock& clock) {
-    if (!partial_) allocate_pairs();
-    for (uint32_t other = 0; other < clock.seen.size(); ++other) {
-        uint32_t& seen = pairs_[warp * total_ + other];
-        seen = std::max(seen, clock.seen[other]);
-    }
-    // Lanes of the warp itself: they waited together.
-    warp_seen_[warp] = now_++;
 }
 
 }  // namespace recuda::vgpu

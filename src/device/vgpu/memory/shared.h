@@ -1,12 +1,10 @@
 // Shared memory of a block with a shadow that finds races, reads of what nobody wrote, and accesses between variables.
 //
 // The shadow keeps, for each granule (the program's smallest access, at most 4 bytes), the last write and the reads
-// since as (thread, instruction, stamp). Stamps are a clock of the block that ticks at every synchronisation. What
-// thread t has been ordered behind is known by stamps too: all of the block up to block_seen, its warp's lanes up to
-// warp_seen, and after partial barriers other warps up to a matrix entry. An access is a race with an earlier one that
-// is not ordered before it, when one of the two writes, unless both are atomic or volatile, or both write one same
-// value. Constant memory an address, no false alarms; of more than two concurrent readers only the oldest stamp is
-// kept, which can hide a race but not invent one.
+// since as (thread, instruction, stamp); order.h says what is ordered before an access. An access is a race with an
+// earlier one that is not ordered before it, when one of the two writes, unless both are atomic or volatile, or both
+// write one same value. Constant memory an address, no false alarms; of more than two concurrent readers only the oldest
+// stamp is kept, which can hide a race but not invent one.
 //
 // Stamps go on from block to block, so a new block starts without clearing: what lies before its first stamp is
 // unwritten.
@@ -20,19 +18,13 @@
 #include <vector>
 
 #include "device/vgpu/machine.h"
+#include "device/vgpu/memory/order.h"
 #include "device/vgpu/memory/pattern.h"
 
 namespace recuda::vgpu {
 
 class Program;
 struct Warp;
-
-/// Mode bits of memory instructions: set by the decoder, read by the race checks.
-inline constexpr uint8_t kStrong = 0x80;    // atomic, volatile, relaxed …: does not race with its like
-inline constexpr uint8_t kWideBase = 0x40;  // the address register has 64 bits
-inline constexpr uint8_t kReleases = 0x20;  // orders what came before it
-inline constexpr uint8_t kAcquires = 0x10;  // orders what comes after it
-inline constexpr uint8_t kPeers = 0x08;     // may reach into the shared memory of other blocks of the cluster
 
 /// Stamps of granules that are no time.
 inline constexpr uint32_t kGapStamp = 0xffffffffu;   // between variables
@@ -44,12 +36,8 @@ struct Block;
 
 class SharedMemory {
  public:
-    /// What is ordered before a place in time: by warp of the cluster (of the block, where there is no cluster), the
-    /// stamp of its block's clock.
-    struct Clock {
-        std::vector<uint32_t> seen;
-    };
-    using Places = std::map<uint64_t, Clock>;
+    using Clock = Order::Clock;
+    using Places = Order::Places;
 
     /// What arrivals at an mbarrier have left: at its current phase and at the one before.
     struct PhaseClocks {
@@ -57,11 +45,11 @@ class SharedMemory {
     };
     std::map<uint64_t, PhaseClocks> phase_clocks;  // by address
 
-    /// For blocks of this program with so many dynamic bytes and warps.
-    void prepare(const Program& program, uint32_t dynamic_bytes, uint32_t warps, bool checks);
-    /// A new block begins: nothing is written, nobody has synchronised.
-    void begin();
-    /// Before begin(): the block is `rank` of a cluster of `ranks`, whose strong accesses leave their clocks in
+    /// For blocks of this program with so many dynamic bytes, whose threads `order` orders.
+    void prepare(const Program& program, uint32_t dynamic_bytes, Order& order, bool checks);
+    /// A new block begins: nothing is written. To be called when `order` has begun. `restarted`: its clock too.
+    void begin(bool restarted);
+    /// Before begin(): the block is `rank` of a cluster of `ranks`, whose strong accesses leave what they hand on in
     /// `places`.
     void join_cluster(uint32_t rank, uint32_t ranks, Places* places);
 
@@ -100,20 +88,8 @@ class SharedMemory {
     /// Whether these bytes lie in a variable and have been written.
     bool holds(uint64_t address, uint32_t width) const;
 
-    /// All live threads of the block met.
-    void sync_block();
-    /// The lanes of a warp met.
-    void sync_warp(uint32_t warp, Mask lanes, Mask alive);
-    /// A barrier that only some take part in: an arriving warp leaves its clock with the barrier, a waiting one takes
-    /// it up.
-    void release(uint32_t warp, Clock& clock);
-    void acquire(uint32_t warp, const Clock& clock);
-
-    /// A fence of a warp, and its strong (atomic, volatile, relaxed) accesses to a place of any memory: a place written
-    /// behind a fence hands on what came before the fence to whoever reads it and then fences. Locks and flags are made
-    /// of these.
-    void fence(uint32_t warp);
-    void strong_access(uint32_t warp, uint64_t place, bool reads, bool writes, uint8_t mode);
+    /// What strong accesses have left at an address of shared memory, of this block or, with a rank, of its cluster.
+    Order::Place& place(uint64_t address) { return (*places_)[cluster_address(address)]; }
 
     /// Name and offset of the variable nearest to an address.
     std::pair<std::string, int64_t> name_of(uint64_t address) const;
@@ -123,13 +99,11 @@ class SharedMemory {
         uint32_t from, to;
         std::string name;
     };
-    bool in_order(uint32_t warp, uint32_t thread, uint32_t who, uint32_t stamp) const;
     bool check_lane(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width, bool reads,
                     bool writes, const std::byte* values);
     bool out_of_bounds(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width);
     bool race(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width, uint32_t who,
               bool writes);
-    void allocate_pairs();
     void note_read(uint32_t granule, uint32_t who, uint32_t warp);
     bool misplaced(uint64_t address, uint32_t width) const;
     bool in_gap(uint64_t address, uint32_t width) const;
@@ -146,7 +120,6 @@ class SharedMemory {
         std::vector<PeerAccess> reads;
     };
     PeerShadow& peer_shadow(uint32_t granule);
-    bool ordered(const Warp& warp, uint32_t thread, const PeerAccess& before) const;
     void peer_race(Warp& warp, const PeerAccess& mine, const PeerAccess& before, uint64_t address, uint32_t width,
                    bool writes);
 
@@ -156,20 +129,11 @@ class SharedMemory {
     std::vector<std::byte> bytes_;
     std::vector<Region> regions_;
     std::vector<uint32_t> write_stamp_, write_who_, read_stamp_, read_who_, read_other_, read_warps_;
-    uint32_t now_ = 1, start_ = 1, block_seen_ = 0;
-    std::vector<uint32_t> warp_seen_;
-    uint32_t warps_ = 0;
+    Order* order_ = nullptr;
     uint32_t rank_ = 0, ranks_ = 1;
-    uint32_t base_ = 0, total_ = 0;  // the block's first warp among those of its cluster, and how many those are
-    bool partial_ = false;           // pairs_ holds something for this block
-    // [warp][other of the cluster]: the other's accesses up to this stamp are ordered before this warp
-    std::vector<uint32_t> pairs_;
-    std::vector<Clock> fenced_;                        // by warp: what its next strong write hands on
-    std::vector<Clock> taken_;                         // by warp: what its strong reads have seen since its last fence
-    Places own_places_;                                // what strong writes have left
-    Places* places_ = &own_places_;                    // the same of the whole cluster
+    Places own_places_;             // what strong writes have left
+    Places* places_ = &own_places_;  // the same of the whole cluster
     std::unordered_map<uint32_t, PeerShadow> peers_;   // by granule, in clusters
-    std::map<uint32_t, std::vector<uint32_t>> lanes_;  // warp → [lane][other], once lanes met in part
 };
 
 }  // namespace recuda::vgpu

@@ -7,6 +7,7 @@
 
 #include "device/vgpu/block.h"
 #include "device/vgpu/memory/access.h"
+#include "device/vgpu/memory/global_race.h"
 #include "device/vgpu/memory/shared.h"
 #include "device/vgpu/ops/modifiers.h"
 #include "device/vgpu/program.h"
@@ -30,6 +31,14 @@ inline uint8_t reach_of(const ptx::Statement& statement, ptx::Space space) {
     return space == ptx::Space::none || statement.has("shared::cluster") ? kPeers : 0;
 }
 
+/// Takes the scope; the GPU where none stands.
+inline Scope take_scope(Modifiers& modifiers) {
+    if (modifiers.take("cta")) return Scope::block;
+    if (modifiers.take("cluster")) return Scope::cluster;
+    if (!modifiers.take("gpu")) modifiers.take("sys");
+    return Scope::gpu;
+}
+
 /// Takes memory order and scope: mode bits of accesses that do not race with their like, and of what they order.
 inline uint8_t take_order(Modifiers& modifiers) {
     uint8_t mode = 0;
@@ -39,21 +48,25 @@ inline uint8_t take_order(Modifiers& modifiers) {
     if (modifiers.take("release")) mode |= kStrong | kReleases;
     if (modifiers.take("acq_rel")) mode |= kStrong | kAcquires | kReleases;
     modifiers.take("weak");
-    for (const auto name : {"cta", "cluster", "gpu", "sys"}) modifiers.take(name);
-    return mode;
+    return mode | narrowed(take_scope(modifiers));
 }
 
-/// Tells the race checks of strong accesses, where the program orders anything by them.
-inline void note_strong(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* address, Mask active,
-                        bool reads, bool writes) {
-    const LaunchState& launch = *warp.block->launch;
-    if ((in.mode & kStrong) == 0 || !launch.program->orders || !launch.checks) return;
-    SharedMemory& shared = warp.block->shared;
-    for (Mask rest = active; rest != 0; rest &= rest - 1) {
-        const uint64_t at = address[first_lane(rest)];
-        const uint64_t place = space == ptx::Space::shared ? shared.cluster_address(at) + kSharedWindow : at;
-        shared.strong_access(warp.index, place, reads, writes, in.mode);
-    }
+/// Notes in the program what its strong accesses order.
+inline void note_order(Program& program, uint8_t mode) {
+    program.orders = program.orders || (mode & (kAcquires | kReleases)) != 0;
+    program.narrow = program.narrow || ((mode & kStrong) != 0 && (mode & kNarrow) != 0);
+}
+
+/// The part of note_strong that only programs with fences, releases or acquires need.
+void hand_on(Warp& warp, const Instruction& in, ptx::Space space, const Access& access, const uint64_t* address,
+             Mask read, Mask written, bool keeps);
+
+/// Tells the race checks of strong accesses, where the program orders anything by them: of the lanes `read` and
+/// `written`. `keeps`: an atomic, which leaves what earlier writes left at the place. The access is not over yet.
+inline void note_strong(Warp& warp, const Instruction& in, ptx::Space space, const Access& access,
+                        const uint64_t* address, Mask read, Mask written, bool keeps) {
+    if ((in.mode & kStrong) != 0 && warp.block->order.flags())
+        hand_on(warp, in, space, access, address, read, written, keeps);
 }
 
 /// Takes cache operators and hints, which change nothing here. True where a cache policy follows as an operand.

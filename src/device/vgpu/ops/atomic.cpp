@@ -167,9 +167,9 @@ void run_in(Warp& warp, const Instruction& in, const Atomic& atomic, Space space
             Mask active) {
     Access access;
     if (!reach(warp, in, space, address, active, in.width, Intent::atomic, access)) return;
-    note_strong(warp, in, space, address, active, true, true);
     warp.budget -= std::popcount(active) / 2;  // what it costs here, against endless loops of atomics
     const Update update = space == Space::shared ? atomic.update_shared : atomic.update;
+    Mask written = active;
     for (Mask rest = active; rest != 0; rest &= rest - 1) {
         const uint32_t lane = first_lane(rest);
         std::byte* at = access.contiguous ? access.lane[0] + size_t{lane} * in.width : access.lane[lane];
@@ -191,8 +191,11 @@ void run_in(Warp& warp, const Instruction& in, const Atomic& atomic, Space space
             if (!atomic.results.empty())
                 std::memcpy(warp.registers + atomic.results[i] + size_t{lane} * atomic.lane_bytes, &old,
                             atomic.lane_bytes);
+            // A comparison that fails writes nothing.
+            if (!atomic.others.empty() && old != b) written &= ~(Mask{1} << lane);
         }
     }
+    note_strong(warp, in, space, access, address, active, written, true);
 }
 
 void run(Warp& warp, const Instruction& in, Mask active) {
@@ -209,7 +212,7 @@ void decode(Decoder& base, const ptx::Statement& statement, Instruction& in, boo
     Modifiers modifiers(statement);
     auto atomic = std::make_unique<Atomic>();
     in.mode |= kStrong | take_order(modifiers);
-    if ((in.mode & (kAcquires | kReleases)) != 0) decoder.program().orders = true;
+    note_order(decoder.program(), in.mode);
     if (modifiers.take("async")) throw Unsupported("asynchronous reductions");
     atomic->space = take_space(modifiers);
     in.mode |= reach_of(statement, atomic->space);

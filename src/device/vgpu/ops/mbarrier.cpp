@@ -88,7 +88,7 @@ bool add_bytes(Warp& warp, const Instruction& in, uint32_t lane, PhaseWord& word
 }
 
 void release(Warp& warp, Reached& reached) {
-    if (warp.block->launch->checks) warp.block->shared.release(warp.index, reached.clocks->gathered);
+    if (warp.block->launch->checks) warp.block->order.release(warp.index, reached.clocks->gathered);
 }
 
 bool arrive(Warp& warp, const Instruction& in, const Operation& operation, uint32_t lane, uint64_t address) {
@@ -157,7 +157,7 @@ void test(Warp& warp, const Instruction& in, const Operation& operation, const u
         if (reached.word.phase == wanted) continue;
         over |= rest & -rest;
         if (warp.block->launch->checks && operation.releases)
-            warp.block->shared.acquire(warp.index, reached.clocks->met);
+            warp.block->order.acquire(warp.index, reached.clocks->met);
     }
     Mask waits = operation.blocks ? active & ~over & ~warp.expired : 0;
     warp.expired &= ~active;

@@ -60,7 +60,7 @@ void load_in(Warp& warp, const Instruction& in, Space space, const uint64_t* add
         return load_pieces<E, R>(warp, in, space, address, active, *vector);
     Access access;
     if (!reach(warp, in, space, address, active, in.width, Intent::read, access)) return;
-    note_strong(warp, in, space, address, active, true, false);
+    note_strong(warp, in, space, access, address, active, 0, false);
     if (in.extra == nullptr) {
         take<E, R>(warp.lanes<R>(in.d), access, active, 0, in.width);
         return;
@@ -103,18 +103,21 @@ void store_in(Warp& warp, const Instruction& in, Space space, const uint64_t* ad
     const auto* vector = static_cast<const Vector*>(in.extra);
     const auto element = [&](size_t i) { return warp.lanes<R>(vector != nullptr ? vector->offsets[i] : in.b); };
     const size_t count = vector != nullptr ? vector->offsets.size() : 1;
-    note_strong(warp, in, space, address, active, false, true);
-    if (space == Space::shared) {
+    const auto all_values = [&](std::byte* values) {
         constexpr uint32_t kStep = 32;
-        alignas(64) std::byte values[kLanes * kStep];
         for (size_t i = 0; i < count; ++i) {
             const R* from = element(i);
             for (uint32_t lane = 0; lane < kLanes; ++lane)
                 *reinterpret_cast<E*>(values + lane * kStep + i * sizeof(E)) = static_cast<E>(from[lane]);
         }
+    };
+    Access access;
+    if (space == Space::shared) {
+        alignas(64) std::byte values[kLanes * 32];
+        all_values(values);
+        note_strong(warp, in, space, access, address, 0, active, false);
         const Pattern pattern = pattern_of(address, active, in.width);
         if (pattern.high >= kRankUnit) {
-            Access access;
             ++warp.block->changes;
             reach_peers(warp, in, address, active, in.width, Intent::write, access, values);
             return;
@@ -124,8 +127,9 @@ void store_in(Warp& warp, const Instruction& in, Space space, const uint64_t* ad
         warp.block->shared.write(warp, in, address, active, in.width, pattern, values);
         return;
     }
-    Access access;
-    if (!reach(warp, in, space, address, active, in.width, Intent::write, access)) return;
+    const WrittenValues values(all_values);
+    if (!reach(warp, in, space, address, active, in.width, Intent::write, access, &values)) return;
+    note_strong(warp, in, space, access, address, 0, active, false);
     for (size_t i = 0; i < count; ++i) put<E, R>(element(i), access, active, i * sizeof(E), in.width);
 }
 
@@ -227,7 +231,7 @@ void decode_access(Decoder& base, const ptx::Statement& statement, Instruction& 
     Modifiers modifiers(statement);
     const Space space = take_space(modifiers);
     in.mode |= take_order(modifiers) | reach_of(statement, space);
-    if ((in.mode & (kAcquires | kReleases)) != 0) decoder.program().orders = true;
+    note_order(decoder.program(), in.mode);
     const bool policy = take_cache(modifiers);
     const uint32_t count = modifiers.take("v8") ? 8 : modifiers.take("v4") ? 4 : modifiers.take("v2") ? 2 : 1;
     const ptx::Type type = modifiers.type();

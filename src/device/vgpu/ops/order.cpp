@@ -17,8 +17,10 @@ using ptx::Space;
 
 void nothing(Warp&, const Instruction&, Mask) {}
 
-void fence(Warp& warp, const Instruction&, Mask) {
-    if (warp.block->launch->checks) warp.block->shared.fence(warp.index);
+/// in.mode: scope and what it orders.
+void fence(Warp& warp, const Instruction& in, Mask active) {
+    warp.block->order.fence(warp.index, active, scope_of(in.mode), (in.mode & kAcquires) != 0,
+                            (in.mode & kReleases) != 0);
 }
 
 /// A cache policy: its value means nothing here.
@@ -86,14 +88,43 @@ void copy_async(Warp& warp, const Instruction& in, Mask active) {
 
 }  // namespace
 
+void hand_on(Warp& warp, const Instruction& in, Space space, const Access& access, const uint64_t* address, Mask read,
+             Mask written, bool keeps) {
+    Block& block = *warp.block;
+    const bool shared = space == ptx::Space::shared;
+    if (!shared && !access.followed) return;
+    for (Mask rest = read | written; rest != 0; rest &= rest - 1) {
+        const uint32_t lane = first_lane(rest), thread = warp.thread(lane);
+        const auto place = [&]() -> Order::Place& {
+            return shared ? block.shared.place(address[lane]) : block.launch->races->place(address[lane]);
+        };
+        if ((read >> lane & 1) != 0) {
+            const Order::Place* known = shared ? &place() : block.launch->races->find_place(address[lane]);
+            if (known != nullptr) block.order.strong_read(thread, *known, in.mode);
+        }
+        if ((written >> lane & 1) != 0) block.order.strong_write(thread, place(), in.mode, keeps);
+    }
+}
+
 void decode_hint(Decoder&, const ptx::Statement&, Instruction& in) {
     in.mix = Mix::special;
     in.run = nothing;
 }
 
-void decode_fence(Decoder& decoder, const ptx::Statement&, Instruction& in) {
-    static_cast<ProgramDecoder&>(decoder).program().orders = true;
+void decode_fence(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
     in.mix = Mix::special;
+    in.run = nothing;
+    // What orders the proxies of one thread orders no threads.
+    if (statement.has("proxy")) return;
+    Program& program = static_cast<ProgramDecoder&>(decoder).program();
+    program.orders = true;
+    const Scope scope = statement.has("cta")       ? Scope::block
+                        : statement.has("cluster") ? Scope::cluster
+                                                   : Scope::gpu;
+    program.narrow = program.narrow || scope != Scope::gpu;
+    in.mode = narrowed(scope);
+    if (!statement.has("acquire")) in.mode |= kReleases;
+    if (!statement.has("release")) in.mode |= kAcquires;
     in.run = fence;
 }
 

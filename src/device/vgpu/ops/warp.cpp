@@ -216,7 +216,7 @@ void decode_elect(Decoder& decoder, const ptx::Statement& statement, Instruction
 void warp_barrier(Warp& warp, const Instruction& in, Mask active) {
     const uint32_t* masks = warp.lanes<uint32_t>(in.e);
     const auto met = [&](Mask lanes) {
-        if (warp.block->launch->checks) warp.block->shared.sync_warp(warp.index, lanes, warp.alive);
+        if (warp.block->launch->checks) warp.block->order.sync_warp(warp.index, lanes, warp.alive);
     };
     for (Mask rest = active; rest != 0;) {
         const Mask members = masks[first_lane(rest)];
