@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include "device/vgpu/block.h"
+#include "device/vgpu/memory/order.h"
 #include "device/vgpu/memory/shared.h"
 
 namespace recuda::vgpu {
+
+uint32_t SharedMemory::mark() { return order_->mark(); }
 
 bool SharedMemory::read_operand(Warp& warp, const Instruction& in, uint64_t address, uint32_t width) {
     uint64_t addresses[kLanes];
@@ -15,13 +18,13 @@ bool SharedMemory::read_operand(Warp& warp, const Instruction& in, uint64_t addr
     if (address + width > bytes_.size()) return !outside();
     const uint32_t first = address >> shift_, count = ((address + width - 1) >> shift_) - first + 1;
     uint32_t bad = 0;
-    for (uint32_t i = 0; i < count; ++i) bad |= write_stamp_[first + i] - start_ > block_seen_ - start_;
+    for (uint32_t i = 0; i < count; ++i) bad |= write_stamp_[first + i] - order_->start() > order_->block_seen() - order_->start();
     if (bad == 0) return true;
     if (outside()) return false;
     for (uint32_t g = first; checks_ && g < first + count; ++g) {
         const uint32_t written = write_stamp_[g];
         if (written == kGapStamp || written == kPeerStamp) continue;
-        if (written < start_) {
+        if (written < order_->start()) {
             const auto [name, offset] = name_of(address);
             warp.fault(in, kFullMask,
                        {.check = Check::uninitialised,
@@ -32,7 +35,7 @@ bool SharedMemory::read_operand(Warp& warp, const Instruction& in, uint64_t addr
                         .bytes = width});
             return false;
         }
-        if (!in_order(warp.index, warp.thread(0), write_who_[g], written))
+        if (!order_->in_order(warp.thread(0), write_who_[g] & ((1u << kThreadBits) - 1), written))
             return race(warp, in, 0, address, width, write_who_[g], false);
     }
     return true;

@@ -54,6 +54,8 @@ class Order {
     bool restart();
 
     uint32_t now() const { return now_; }
+    /// The time now; what happens later has a later stamp.
+    uint32_t mark() { return now_++; }
     uint32_t start() const { return start_; }
     uint32_t block_seen() const { return block_seen_; }
     uint32_t number() const { return number_; }

@@ -76,7 +76,7 @@ class SharedMemory {
     /// noted. False after a fault. (operand.cpp)
     bool read_operand(Warp& warp, const Instruction& in, uint64_t address, uint32_t width);
     /// The time now; what is written later has a later stamp.
-    uint32_t mark() { return now_++; }
+    uint32_t mark();
     /// Reports a write after `mark` to bytes that `read`, an instruction of the warp, reads until it is waited for.
     bool check_unchanged(Warp& warp, const Instruction& read, uint64_t address, uint32_t width, uint32_t mark);
 
