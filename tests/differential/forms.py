@@ -9,6 +9,7 @@ Keywords: `sm` the first architecture that has it (the H200 is 90), `note` a wor
 
   approx     compared in ulp with the exact value, not bit by bit
   undefined  the ISA leaves some results open; differences are listed and not counted
+  expansion  ptxas makes several instructions of it that do not do what the ISA says; listed and not counted
 
 Source: PTX ISA 9.0, chapter 9.7.
 """
@@ -77,6 +78,7 @@ rule("dp4a.[u32|s32].[u32|s32]", "b32", "b32 b32 b32")
 rule("dp2a.[lo|hi].[u32|s32].[u32|s32]", "b32", "b32 b32 b32")
 rule("[add|sub].cc.{T}", "{T}", "{T} {T} {T}", "OP d, a, b; addc.{T} e, c, 0;", T="u32 s32 u64 s64", label="addc")
 rule("sub.cc.{T}", "{T}", "{T} {T} {T}", "OP d, a, b; subc.{T} e, c, 0;", T="u32 s32 u64 s64", label="subc")
+rule("add.cc.{T}", "{T}", "{T} {T} {T}", "OP d, a, b; subc.{T} e, c, 0;", T="u32 s32 u64 s64", label="subc")
 rule("addc.cc.{T}", "{T}", "{T} {T} {T}", "add.cc.{T} d, a, b; OP d, b, c; addc.{T} e, a, c;", T="u32 s32 u64 s64")
 rule("subc.cc.{T}", "{T}", "{T} {T} {T}", "sub.cc.{T} d, a, b; OP d, b, c; subc.{T} e, a, c;", T="u32 s32 u64 s64")
 rule("mad.[lo|hi].cc.{T}", "{T}", "{T} {T} {T}", "OP d, a, b, c; addc.{T} e, c, 0;", T="u32 s32 u64 s64")
@@ -209,19 +211,35 @@ rule("prmt.b32[|.f4e|.b4e|.rc8|.ecl|.ecr|.rc16]", "b32", "b32 b32 selector")
 
 # ── Video (9.7.17, 9.7.18) ──
 VIDEO, SIGNS, COMPARE = "[vadd|vsub|vabsdiff|vmin|vmax]", "[u32|s32].[u32|s32]", "[eq|ne|lt|le|gt|ge]"
-rule(VIDEO + ".[u32|s32]." + SIGNS + "[.sat|]", "b32", "b32 b32")
-rule(VIDEO + ".[u32|s32].[s32.u32|u32.u32][.sat|].[add|min|max]", "b32", "b32 b32 b32")
+EXPANDED = "expansion"
+rule(VIDEO + ".[u32|s32]." + SIGNS, "b32", "b32 b32")
+rule(VIDEO + ".[u32|s32]." + SIGNS + ".sat", "b32", "b32 b32", note=EXPANDED)
+rule(VIDEO + ".[u32|s32].[s32.u32|u32.u32].add", "b32", "b32 b32 b32")
+rule(VIDEO + ".[u32|s32].[s32.u32|u32.u32].sat.add", "b32", "b32 b32 b32", note=EXPANDED)
+rule(VIDEO + ".[u32|s32].[s32.u32|u32.u32][.sat|].[min|max]", "b32", "b32 b32 b32", note=EXPANDED)
 rule(VIDEO + ".s32.[u32.s32|s32.u32][.sat|]", "b32", "b32 b32", "OP d, a.{A}, b.{B};", A="b0 b3 h1", B="b1 h0", label="selected")
-rule(VIDEO + ".[s32.s32.s32|u32.s32.u32][.sat|]", "b32", "b32 b32 b32", "OP d.{D}, a, b, c;", D="b0 b2 h0 h1", label="inserted")
-rule("[vshl|vshr].[u32|s32].[u32|s32].u32[.sat|].[clamp|wrap]", "b32", "b32 shift")
-rule("[vshl|vshr].s32.s32.u32[.sat|].clamp.[add|min|max]", "b32", "b32 shift b32")
-rule("[vshl|vshr].u32.s32.u32[.sat|].clamp", "b32", "b32 shift b32", "OP d.{D}, a.h1, b.b0, c;", D="b1 h1", label="inserted")
-rule("vmad.[u32.u32.u32|s32.u32.s32|s32.s32.u32|s32.s32.s32][.sat|][|.shr7|.shr15]", "b32", "b32 b32 b32")
-rule("vmad.[u32.u32.u32|s32.u32.s32|s32.s32.u32|s32.s32.s32].po[.sat|][|.shr7|.shr15]", "b32", "b32 b32 b32")
-rule("vmad.s32.[u32.u32|s32.u32|s32.s32][.sat|][|.shr7]", "b32", "b32 b32 b32", "OP d, {N};", N="-a,b,c a,-b,c a,b,-c a.b0,b.h1,c", label="of")
+rule(VIDEO + ".[s32.s32.s32|u32.s32.u32]", "b32", "b32 b32 b32", "OP d.{D}, a, b, c;", D="b0 b2 h0", label="inserted")
+rule(VIDEO + ".[s32.s32.s32|u32.s32.u32]", "b32", "b32 b32 b32", "OP d.h1, a, b, c;", label="inserted h1", note=EXPANDED)
+rule(VIDEO + ".[s32.s32.s32|u32.s32.u32].sat", "b32", "b32 b32 b32", "OP d.{D}, a, b, c;", D="b0 b2 h0 h1", label="inserted", note=EXPANDED)
+rule("[vshl|vshr].[u32|s32].[u32|s32].u32.[clamp|wrap]", "b32", "b32 shift")
+rule("[vshl|vshr].[u32|s32].[u32|s32].u32.sat.[clamp|wrap]", "b32", "b32 shift", note=EXPANDED)
+rule("[vshl|vshr].s32.s32.u32.clamp.add", "b32", "b32 shift b32")
+rule("[vshl|vshr].s32.s32.u32[.sat|].clamp.[min|max]", "b32", "b32 shift b32", note=EXPANDED)
+rule("[vshl|vshr].s32.s32.u32.sat.clamp.add", "b32", "b32 shift b32", note=EXPANDED)
+rule("[vshl|vshr].u32.s32.u32.clamp", "b32", "b32 shift b32", "OP d.b1, a.h1, b.b0, c;", label="inserted b1")
+rule("[vshl|vshr].u32.s32.u32[.sat|].clamp", "b32", "b32 shift b32", "OP d.h1, a.h1, b.b0, c;", label="inserted h1", note=EXPANDED)
+rule("[vshl|vshr].u32.s32.u32.sat.clamp", "b32", "b32 shift b32", "OP d.b1, a.h1, b.b0, c;", label="inserted b1", note=EXPANDED)
+rule("vmad.[u32.u32.u32|s32.u32.s32|s32.s32.u32|s32.s32.s32][.po|]", "b32", "b32 b32 b32")
+rule("vmad.[u32.u32.u32|s32.u32.s32|s32.s32.u32|s32.s32.s32][.po|][.shr7|.shr15]", "b32", "b32 b32 b32", note=EXPANDED)
+rule("vmad.[u32.u32.u32|s32.u32.s32|s32.s32.u32|s32.s32.s32][.po|].sat[|.shr7|.shr15]", "b32", "b32 b32 b32", note=EXPANDED)
+rule("vmad.s32.[u32.u32|s32.u32|s32.s32]", "b32", "b32 b32 b32", "OP d, {N};", N="-a,b,c a,-b,c a,b,-c a.b0,b.h1,c", label="of")
+rule("vmad.s32.[u32.u32|s32.u32|s32.s32][.sat|].shr7", "b32", "b32 b32 b32", "OP d, {N};", N="-a,b,c a,-b,c a,b,-c a.b0,b.h1,c", label="of",
+     note=EXPANDED)
 rule("vset." + SIGNS + "." + COMPARE, "b32", "b32 b32")
-rule("vset." + SIGNS + ".[lt|eq].[add|min|max]", "b32", "b32 b32 b32")
-rule("vset.s32.u32.lt", "b32", "b32 b32 b32", "OP d.{D}, a.b1, b.h1, c;", D="b1 h1", label="inserted")
+rule("vset." + SIGNS + ".[lt|eq].add", "b32", "b32 b32 b32")
+rule("vset." + SIGNS + ".[lt|eq].[min|max]", "b32", "b32 b32 b32", note=EXPANDED)
+rule("vset.s32.u32.lt", "b32", "b32 b32 b32", "OP d.b1, a.b1, b.h1, c;", label="inserted b1")
+rule("vset.s32.u32.lt", "b32", "b32 b32 b32", "OP d.h1, a.b1, b.h1, c;", label="inserted h1", note=EXPANDED)
 for number, domain, fields in ((2, "u16x2", ("h0 h1 h10", "a.h31,b.h02 a.h10,b.h32")), (4, "i8x4", ("b0 b3 b20 b3210", "a.b7531,b.b0246 a.b3210,b.b7654"))):
     simd = f"[vadd{number}|vsub{number}|vavrg{number}|vabsdiff{number}|vmin{number}|vmax{number}]"
     rule(f"{simd}.[u32|s32].{SIGNS}[.sat|.add|]", "b32", f"{domain} {domain} b32", "OP d, a, b, c;")

@@ -74,7 +74,7 @@ def _form(slice_):
 
 def _module(module):
     parameters = ", ".join(f".param .u64 p{i}" for i in range(len(module.domains) + 1))
-    lines = [".version 9.0", f".target sm_{module.sm}a", ".address_size 64", f".visible .entry forms({parameters})", "{",
+    lines = [".version 9.0", f".target sm_{module.sm}{'a' if module.sm == 100 else ''}", ".address_size 64", f".visible .entry forms({parameters})", "{",
              ".reg .b32 i, tid, sa;", ".reg .b64 base, at16, at32, at64;", ".shared .align 8 .b8 slot[2048];"]
     for name, domain in zip("abc", module.domains):
         lines.append(f".reg .b{inputs.BITS[domain]} {name};")

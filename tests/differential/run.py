@@ -104,7 +104,7 @@ def show(name, row):
                  for device in ("cuda", "vgpu") if device + "_error" in row]
         print(f"{name:44} {row.get('mismatches', 0):8} differ; {'; '.join(texts)}")
     elif row.get("mismatches"):
-        print(f"{name:44} {row['mismatches']:8} of {row['elements']}{' (undefined by the ISA)' if 'note' in row else ''}: "
+        print(f"{name:44} {row['mismatches']:8} of {row['elements']}{' (' + row['note'] + ')' if 'note' in row else ''}: "
               f"{'  '.join(','.join(one) for one in row['first'][:3])}")
 
 

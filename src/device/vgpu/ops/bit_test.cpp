@@ -143,5 +143,19 @@ TEST(Bit, FieldsAndMasks) {
     EXPECT_EQ(m.get<uint64_t>("z"), 0x91e6a2c480000000u);
 }
 
+TEST(Bit, NegatedPredicates) {
+    OpsMachine m(".reg .pred p, q, r;");
+    m.set_mask("p", 0b1100);
+    m.set_mask("q", 0b1010);
+    m.run("and.pred r, !p, q;", 0xf);
+    EXPECT_EQ(m.mask("r") & 0xf, 0b0010u);
+    m.run("or.pred r, p, !q;", 0xf);
+    EXPECT_EQ(m.mask("r") & 0xf, 0b1101u);
+    m.run("xor.pred r, !p, !q;", 0xf);
+    EXPECT_EQ(m.mask("r") & 0xf, 0b0110u);
+    m.run("not.pred r, !p;", 0xf);
+    EXPECT_EQ(m.mask("r") & 0xf, 0b1100u);
+}
+
 }  // namespace
 }  // namespace recuda::vgpu

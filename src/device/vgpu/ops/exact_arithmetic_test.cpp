@@ -155,6 +155,14 @@ uint64_t flushed(uint64_t bits, const Format& format) {
     return magnitude >> format.mantissa_bits == 0 ? bits & format.sign_bit() : bits;
 }
 
+bool is_tiny(const Value& value, const Format& format, Mode mode) {
+    if (value.kind != Value::Kind::finite) return false;
+    const Format endless{"", 15, format.mantissa_bits, 0};
+    const uint64_t code = rounded(value, endless, mode) & (endless.sign_bit() - 1);
+    const int least_normal = (1 << (endless.exponent_bits - 1)) - (1 << (format.exponent_bits - 1)) + 1;
+    return static_cast<int>(code >> format.mantissa_bits) < least_normal;
+}
+
 uint64_t saturated(uint64_t bits, const Format& format) {
     const uint64_t one = (((uint64_t{1} << (format.exponent_bits - 1)) - 1) << format.mantissa_bits);
     const uint64_t magnitude = bits & (format.sign_bit() - 1);
@@ -207,7 +215,8 @@ class Draw {
     std::mt19937_64 random_{20261130};
 };
 
-/// What an f64 instruction gives for NaN operands: the first of them, quiet. Other formats give one NaN.
+/// What an f64 instruction gives for NaN operands: the first in the hardware's order, quiet. Other
+/// formats give one NaN.
 uint64_t with_nan_of(uint64_t result, const Format& format, std::initializer_list<uint64_t> operands) {
     if (format.bits() != 64 || (result & (format.sign_bit() - 1)) <= format.infinity()) return result;
     for (const uint64_t operand : operands)
@@ -282,11 +291,14 @@ void compare(const Operation& operation, const Format& format, const Variant& ho
             const auto in = [&](uint64_t word) {
                 return exact::value_of(how.ftz ? exact::flushed(word, format) : word, format);
             };
-            uint64_t wanted = exact::rounded(operation.exact(in(a[i]), in(b[i]), in(c[i]), how.mode), format, how.mode);
+            const Value value = operation.exact(in(a[i]), in(b[i]), in(c[i]), how.mode);
+            uint64_t wanted = exact::rounded(value, format, how.mode);
             if (operation.sources == 1) wanted = with_nan_of(wanted, format, {a[i]});
-            if (operation.sources == 2) wanted = with_nan_of(wanted, format, {a[i], b[i]});
-            if (operation.sources == 3) wanted = with_nan_of(wanted, format, {a[i], b[i], c[i]});
-            if (how.ftz) wanted = exact::flushed(wanted, format);
+            if (operation.sources == 2)
+                wanted = operation.opcode == "div" ? with_nan_of(wanted, format, {a[i], b[i]})
+                                                   : with_nan_of(wanted, format, {b[i], a[i]});
+            if (operation.sources == 3) wanted = with_nan_of(wanted, format, {b[i], c[i], a[i]});
+            if (how.ftz && exact::is_tiny(value, format, how.mode)) wanted &= format.sign_bit();
             if (how.sat) wanted = exact::saturated(wanted, format);
             ASSERT_EQ(result_of_lane(machine, bits, i), wanted)
                 << opcode << std::hex << " of " << a[i] << ' ' << b[i] << ' ' << c[i] << " should give " << wanted;

@@ -37,7 +37,7 @@ uint64_t low_bits(uint64_t word, int bits) { return bits == 64 ? word : word & (
 std::vector<uint64_t> words_of(int bits) {
     std::vector<uint64_t> words;
     if (bits <= 16) {
-        for (uint64_t word = 0; word < uint64_t{1} << 16; ++word) words.push_back(word);
+        for (uint64_t word = 0; word < uint64_t{1} << bits; ++word) words.push_back(word);
         return words;
     }
     std::mt19937_64 random(5);
@@ -96,8 +96,12 @@ bool is_nan_word(uint64_t word, const Format& format) { return (word & (format.s
 TEST(ExactConvert, FloatsToIntegers) {
     const char* const modes[] = {"rni", "rzi", "rmi", "rpi"};
     for (const Format* from : kFloats) {
-        const auto words = floats_of(*from);
+        const auto all = floats_of(*from);
+        std::vector<uint64_t> some;  // of 16-bit sources a seventh goes to wide targets, which clamp little
+        for (size_t i = 0; i < all.size(); i += 7) some.push_back(all[i]);
+        some.resize(some.size() / kLanes * kLanes);
         for (const IntegerType& to : kIntegers) {
+            const auto& words = from->bits() == 16 && to.bits > 16 ? some : all;
             for (int mode = 0; mode < 4; ++mode) {
                 const auto wanted = [&](uint64_t word) -> uint64_t {
                     const int width = register_bits(to.bits);
@@ -123,7 +127,8 @@ TEST(ExactConvert, FloatsToIntegers) {
 
 TEST(ExactConvert, IntegersToFloats) {
     for (const IntegerType& from : kIntegers) {
-        const auto words = words_of(from.bits);
+        auto words = words_of(from.bits);
+        if (from.bits == 16) words.erase(words.begin() + 4096, words.end() - 4096);
         for (const Format* to : kFloats) {
             for (int mode = 0; mode < 4; ++mode) {
                 for (const bool sat : {false, true}) {

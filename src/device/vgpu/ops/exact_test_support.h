@@ -53,6 +53,8 @@ Value integral(const Value& a, Mode mode);
 
 /// Denormals become zeros of their sign.
 uint64_t flushed(uint64_t bits, const Format& format);
+/// Whether the value, rounded as if exponents had no end, lies below the format's normal numbers.
+bool is_tiny(const Value& value, const Format& format, Mode mode);
 /// Into [0, 1]; NaN and -0 become +0.
 uint64_t saturated(uint64_t bits, const Format& format);
 

@@ -25,6 +25,11 @@ TEST(Float, NearestArithmetic) {
         {"add.sat.f32 d, a, b;", 0xbf800000, 0, 0, 0},
         {"add.sat.f32 d, a, b;", kOne, kOne, 0, kOne},
         {"add.sat.f32 d, a, b;", kQuiet, kOne, 0, 0},
+        {"mul.ftz.f32 d, a, b;", 0x00800000, 0x3f7fffff, 0, 0},  // rounds to 2^-126 only as a denormal
+        {"mul.ftz.f32 d, a, b;", 0x00800001, 0x3f7ffffe, 0, 0x00800000},
+        {"mul.f32 d, a, b;", 0x00800000, 0x3f7fffff, 0, 0x00800000},
+        {"neg.f32 d, a;", kQuiet, 0, 0, kNan},
+        {"abs.f32 d, a;", kQuiet, 0, 0, kNan},
         {"sub.f32 d, a, b;", kOne, kOne, 0, 0},
         {"sub.rm.f32 d, a, b;", kOne, kOne, 0, kMinus},
         {"mul.f32 d, a, b;", 0x00800000, 0x3f000000, 0, 0x00400000},

@@ -115,6 +115,22 @@ TEST(Half, OneRounding) {
     }
 }
 
+TEST(Half, OutOfBoundsNan) {
+    check<uint16_t, uint16_t, uint16_t, uint16_t>({{"fma.rn.oob.f16 d, a, b, c;", 0x7ff7, 0x3c00, 0x3c00, 0},
+                                                   {"fma.rn.oob.f16 d, a, b, c;", 0x7e00, 0x3c00, 0x3c00, 0x7fff},
+                                                   {"fma.rn.oob.relu.bf16 d, a, b, c;", 0x3f80, 0x7ff7, 0x3f80, 0},
+                                                   {"fma.rn.oob.bf16 d, a, b, c;", 0x3f80, 0x3f80, 0x3f80, 0x4000}});
+    check<uint32_t, uint32_t, uint32_t, uint32_t>(
+        {{"fma.rn.oob.f16x2 d, a, b, c;", 0x7ff73c00, 0x3c003c00, 0x3c003c00, 0x00004000},
+         {"fma.rn.oob.sat.f16x2 d, a, b, c;", 0x3c007ff7, 0x3c003c00, 0x3c003c00, 0x3c000000}});
+}
+
+TEST(Half, FlushesWhatRoundsUpToTheSmallestNormal) {
+    check<uint16_t, uint16_t, uint16_t, uint16_t>({{"mul.ftz.f16 d, a, b;", 0x0400, 0x3bff, 0, 0},
+                                                   {"mul.f16 d, a, b;", 0x0400, 0x3bff, 0, 0x0400},
+                                                   {"fma.rn.ftz.f16 d, a, b, c;", 0x0401, 0x3bfe, 0, 0x0400}});
+}
+
 TEST(Half, WhatIsUnknownIsUnsupported) {
     OpsMachine m = machine_of(16, 16, 16, 16);
     for (const char* statement : {"add.rz.f16 d, a, b;", "add.sat.bf16 d, a, b;", "fma.rn.sat.relu.f16 d, a, b, c;",

@@ -76,7 +76,7 @@ TEST(Integer, QuotientsAreTotal) {
     check<uint64_t, uint64_t, uint64_t, uint64_t>({
         {"div.s64 d, a, b;", 0xffffffffffffff9c, 7, 0, 0xfffffffffffffff2},
         {"rem.u64 d, a, b;", 100, 7, 0, 2},
-        {"rem.u64 d, a, b;", 100, 0, 0, 100},
+        {"rem.u64 d, a, b;", 100, 0, 0, ~uint64_t{0}},
     });
     check<uint16_t, uint16_t, uint16_t, uint16_t>({
         {"div.s16 d, a, b;", 0x8000, 0xffff, 0, 0x8000},
@@ -132,6 +132,12 @@ TEST(Integer, CarryChains) {
     EXPECT_EQ(m.get<uint32_t>("s1"), 0xffffffffu);
     EXPECT_EQ(m.get<uint32_t>("s2"), 0xffffffffu);
     EXPECT_EQ(m.get<uint32_t>("s2", 1), 0u);
+    m.run(
+        "sub.cc.u32 s0, 5, 3; addc.u32 s1, 0, 0; sub.cc.u32 s0, 3, 5; addc.u32 s2, 0, 0;");  // 1: nothing was borrowed
+    EXPECT_EQ(m.get<uint32_t>("s1"), 1u);
+    EXPECT_EQ(m.get<uint32_t>("s2"), 0u);
+    m.run("add.cc.u32 s0, x0, 0xffffffff; madc.hi.sat.s32 s1, x1, 1, 7;");  // 1 + the upper half of x1 + 7
+    EXPECT_EQ(m.get<uint32_t>("s1"), 7u);
     m.run("mad.lo.cc.u32 s0, x0, x0, y0; madc.hi.u32 s1, x0, x0, 0;");
     EXPECT_EQ(m.get<uint32_t>("s0"), 2u);
     EXPECT_EQ(m.get<uint32_t>("s1"), 0xfffffffeu);
