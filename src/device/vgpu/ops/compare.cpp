@@ -1,8 +1,7 @@
 // Comparison (PTX ISA 9.0, sections 9.7.6.1, 9.7.6.2 and 9.7.7): setp and set.
 #include "device/vgpu/ops/compare.h"
 
-#include <type_traits>
-
+#include "device/vgpu/ops/comparison.h"
 #include "device/vgpu/ops/formats.h"
 #include "device/vgpu/ops/lanes.h"
 #include "device/vgpu/ops/modifiers.h"
@@ -13,84 +12,6 @@ namespace {
 using ptx::Operand;
 using ptx::Statement;
 using ptx::Type;
-
-// ── Comparisons ──
-
-enum class Comparison : uint8_t { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
-
-constexpr std::string_view kComparisons[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
-                                             "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
-/// Of unsigned integers; the same tests under other names.
-constexpr std::pair<std::string_view, Comparison> kUnsigned[] = {
-    {"lo", Comparison::lt}, {"ls", Comparison::le}, {"hi", Comparison::gt}, {"hs", Comparison::ge}};
-
-/// For integers the first six alone. Plain comparisons of floats are false for a NaN (ne too), those with u are true.
-template <Comparison comparison, typename T>
-bool compares(T a, T b) {
-    switch (comparison) {
-        case Comparison::eq:
-            return a == b;
-        case Comparison::ne:
-            return std::is_floating_point_v<T> ? a < b || a > b : a != b;
-        case Comparison::lt:
-            return a < b;
-        case Comparison::le:
-            return a <= b;
-        case Comparison::gt:
-            return a > b;
-        case Comparison::ge:
-            return a >= b;
-        case Comparison::equ:
-            return !(a < b || a > b);
-        case Comparison::neu:
-            return a != b;
-        case Comparison::ltu:
-            return !(a >= b);
-        case Comparison::leu:
-            return !(a > b);
-        case Comparison::gtu:
-            return !(a <= b);
-        case Comparison::geu:
-            return !(a < b);
-        case Comparison::num:
-            return a == a && b == b;
-        default:
-            return a != a || b != b;
-    }
-}
-
-/// How a test reads its operands: a type of the register's lanes, and what is compared.
-template <typename T>
-struct Plain {
-    using Lane = T;
-    static T value(T x) { return x; }
-};
-struct FlushedSingle {
-    using Lane = float;
-    static float value(float x) { return flushed(x); }
-};
-template <float (*widen)(uint16_t), uint16_t exponent>
-struct Narrow {
-    using Lane = uint16_t;
-    static float value(uint16_t x) {
-        return widen(exponent != 0 && (x & exponent) == 0 ? static_cast<uint16_t>(x & 0x8000) : x);
-    }
-};
-using HalfValue = Narrow<from_half, 0>;
-using FlushedHalf = Narrow<from_half, 0x7c00>;
-using BfloatValue = Narrow<from_bfloat, 0>;
-
-using Test = Mask (*)(const void* a, const void* b);
-
-/// The lanes for which the comparison holds; of packed registers the lower (`part` 0) or upper (1) halves.
-template <typename Reading, Comparison comparison, int stride, int part>
-Mask test(const void* a, const void* b) {
-    const auto* x = static_cast<const typename Reading::Lane*>(a);
-    const auto* y = static_cast<const typename Reading::Lane*>(b);
-    return mask_of([&](uint32_t i) {
-        return compares<comparison>(Reading::value(x[stride * i + part]), Reading::value(y[stride * i + part]));
-    });
-}
 
 enum class Join : uint8_t { none, conjunction, disjunction, exclusive };
 
@@ -120,16 +41,6 @@ void set_predicates(Warp& warp, const Instruction& in, Mask active) {
     const Mask c = in.mode != 0 ? warp.predicate(in.c) : 0;
     set_predicate(warp, in.d, joined(result, c, in.mode), active);
     if (in.width != 0) set_predicate(warp, in.e, joined(~result, c, in.mode), active);
-}
-
-/// Packed: d for the lower halves, e for the upper ones.
-template <typename Reading, Comparison comparison>
-void set_predicates_of_pairs(Warp& warp, const Instruction& in, Mask active) {
-    const Mask low = test<Reading, comparison, 2, 0>(warp.registers + in.a, warp.registers + in.b);
-    const Mask high = test<Reading, comparison, 2, 1>(warp.registers + in.a, warp.registers + in.b);
-    const Mask c = in.mode != 0 ? warp.predicate(in.c) : 0;
-    set_predicate(warp, in.d, joined(low, c, in.mode), active);
-    if (in.width != 0) set_predicate(warp, in.e, joined(high, c, in.mode), active);
 }
 
 /// The tests of an instruction that is not worth a handler for each: `set`, and setp of packed halves.
