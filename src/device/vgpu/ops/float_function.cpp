@@ -24,24 +24,8 @@ float approximate_quotient(float a, float b) {
 
 float reciprocal_root(float x) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(x))); }
 
-float sine_or_cosine(float x, int quadrants) {
-    if (!(std::fabs(x) < kWaveLimit))
-        return canonical(static_cast<float>(quadrants == 0 ? std::sin(double{x}) : std::cos(double{x})));
-    return wave_of(x, quadrants);
-}
-
-template <int quadrants, bool ftz>
-void wave(Warp& warp, const Instruction& in, Mask active) {
-    const auto* a = warp.lanes<float>(in.a);
-    auto* d = warp.lanes<float>(in.d);
-    bool small = true;
-    for (uint32_t i = 0; i < kLanes; ++i) small &= std::fabs(a[i]) < kWaveLimit;
-    if (small)
-        for_lanes(d, active, [&](uint32_t i) { return output<ftz, false>(wave_of(input<ftz>(a[i]), quadrants)); });
-    else
-        for_active_lanes(d, active,
-                         [&](uint32_t i) { return output<ftz, false>(sine_or_cosine(input<ftz>(a[i]), quadrants)); });
-}
+float sine(float x) { return wave_of(x, 0); }
+float cosine(float x) { return wave_of(x, 1); }
 
 template <float (*function)(float)>
 Handler function_handler(bool ftz) {
@@ -73,8 +57,7 @@ Handler approximate_single(std::string_view opcode, bool ftz) {
     if (opcode == "ex2") return function_handler<exp2_of>(ftz);
     if (opcode == "lg2") return function_handler<log2_of>(ftz);
     if (opcode == "tanh") return function_handler<tanh_of>(ftz);
-    if (opcode == "sin") return ftz ? wave<0, true> : wave<0, false>;
-    return ftz ? wave<1, true> : wave<1, false>;
+    return opcode == "sin" ? function_handler<sine>(ftz) : function_handler<cosine>(ftz);
 }
 
 }  // namespace
