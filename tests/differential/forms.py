@@ -287,6 +287,9 @@ rule("cvt.[rni|rpi].[u8|s8|u16|s16].f32", "b32", "f32", label="to b32")
 rule("cvt.rzi.[u8|s8|s16|u32|s32].f64", "b64", "f64", label="to b64")
 rule("cvt.rn.f16.f32", "b32", "f32", label="to b32")
 rule("cvt.f32.f16", "b64", "b32", label="of b32, to b64")
+rule("cvt" + ROUND + ".ftz.bf16.f32", "bf16", "f32")
+rule("cvt.ftz.f32.bf16", "f32", "all16")
+rule("cvt" + ROUND + ".ftz.f32.{T}", "f32", "{T}", T="s32 u64")
 rule("cvt[.sat|].{T}.f16", "{T}", "all16", T="f32 f64")
 rule("cvt.{T}.bf16", "{T}", "all16", T="f32 f64")
 rule("cvt[.ftz|][.sat|].f32.f16", "f32", "all16", label="ftz")
@@ -362,6 +365,13 @@ for name, kind in (("red.global.add.f32", "f32"), ("red.global.add.f64", "f64"),
                    ("red.global.add.noftz.bf16x2", "bf16x2"), ("red.global.[min|max].s32", "b32")):
     bits = WIDTH[kind]
     rule(name, kind, f"{kind} {kind}", f"st.volatile.global.b{bits} [ea], a; OP [ea], b; membar.gl; ld.volatile.global.b{bits} d, [ea]; mov.b{bits} e, d;")
+
+RED = "mov.b64 x0, {{a, b}}; st.volatile.global.b64 [ea], x0; OP [ea], {{b, a}}; membar.gl; ld.volatile.global.b64 d, [ea]; mov.b64 e, d;"
+rule("red.global.add.v2.f32", "b64", "f32 f32", RED)
+rule("red.global.[add|min|max].noftz.v2.f16x2", "b64", "f16x2 f16x2", RED)
+rule("red.global.[add|min|max].noftz.v2.bf16x2", "b64", "bf16x2 bf16x2", RED)
+rule("atom.global.[add|min|max].noftz.v2.f16x2", "b64", "f16x2 f16x2",
+     "mov.b64 x0, {{a, b}}; st.volatile.global.b64 [ea], x0; OP {{t0, t1}}, [ea], {{b, a}}; mov.b64 d, {{t0, t1}}; ld.volatile.global.b64 e, [ea];")
 
 # ── Memory: what a narrow load or store makes of its register ──
 for kind, bits in (("u8", 32), ("s8", 32), ("u16", 32), ("s16", 32), ("u32", 64), ("s32", 64), ("u8", 64), ("s16", 64), ("b8", 16)):

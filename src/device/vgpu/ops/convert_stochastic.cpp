@@ -13,7 +13,6 @@
 namespace recuda::vgpu {
 namespace {
 
-using ptx::Operand;
 using ptx::Statement;
 using ptx::Type;
 
