@@ -20,17 +20,17 @@ def digests(report):
 
 def approximations(report):
     """A table of the approximate forms: largest errors in ulp, and how many of the sampled results differ."""
-    lines = ["| instruction | samples | differ | H200, largest error | here |", "|---|--:|--:|--:|--:|"]
+    lines = ["| instruction | samples | differ | H200, largest error | here | apart at most |", "|---|--:|--:|--:|--:|--:|"]
     for name, row in report["forms"].items():
         if row.get("note") != "approx" or name.endswith(" edges") or "cuda_error" not in row:
             continue
         gpu, virtual = row["cuda_error"], row["vgpu_error"]
 
         def shown(error):
-            if error["max_ulp"] < 1000:
-                return f"{error['max_ulp']:.2f} ulp"
-            return f"{error['max_absolute']:.1e}" if error["max_absolute"] < 100 else "unbounded"
-        lines.append(f"| `{name}` | {row['elements']} | {row['mismatches']} | {shown(gpu)} | {shown(virtual)} |")
+            return f"{error['max_ulp']:.2f} ulp" if error["max_ulp"] < 1000 else f"{error['max_absolute']:.1e}"
+        apart = row["apart"]
+        distance = f"{apart['steps']:.0f} ulp" if apart["steps"] < 1000 else f"{apart['absolute']:.1e}"
+        lines.append(f"| `{name}` | {row['elements']} | {row['mismatches']} | {shown(gpu)} | {shown(virtual)} | {distance} |")
     return lines
 
 

@@ -72,10 +72,12 @@ def judge(form, operands, results, measures):
         else:
             row[f"{device}_digest"] = digest(data)
             if form.note == "approx" and measures:
-                row[f"{device}_error"] = measures(form, operands, data)
+                row[f"{device}_error"] = measures.measure(form, operands, data)
     both = [data for data in results.values() if not isinstance(data, str)]
     if len(both) == 2:
         row["mismatches"], row["first"] = difference(form, operands, results["cuda"], results["vgpu"])
+        if form.note == "approx" and measures:
+            row["apart"] = measures.apart(form, results["cuda"], results["vgpu"])
     return row
 
 
@@ -119,8 +121,7 @@ def main():
     words = parser.parse_args()
     start = time.monotonic()
     try:
-        import approximations
-        measures = approximations.measure
+        import approximations as measures
     except ImportError:
         measures = None
     chosen = generate.modules(words.sm, [form for form in forms.expand() if re.search(words.only, form.name)])
