@@ -1,10 +1,12 @@
-"""Every CUDA C++ seed of ops/ on a GPU and on the virtual GPU, its outputs compared bit by bit.
+"""Every seed of ops/ on a GPU and on the virtual GPU: outputs of CUDA C++ compared bit by bit, of Triton by their error.
 
     python3 corpus.py --program cuda-rlm --out FOLDER
 
 A seed's first legal point runs on a few rows of its op's first task, as `check --dry-run` plans it, through `exec` with
 equal inputs on both devices. Seeds that use approximate functions may differ in last places: the table says how many
-elements do, and by how many steps of the output's format at most. FOLDER/corpus.json has the results.
+elements do, and by how many steps of the output's format at most. A Triton seed, which `exec` does not take, goes through
+`check` on both devices: its outcome and its largest error against the reference must be the same numbers.
+FOLDER/corpus.json has the results.
 """
 import argparse
 import array
@@ -26,9 +28,9 @@ BYTES = {"bf16": 2, "f16": 2, "f32": 4, "f64": 8, "i32": 4, "u32": 4, "i64": 8, 
 ROWS = 5
 
 
-def call(program, folder, *words, json_out=True):
-    done = subprocess.run([str(program), *map(str, words), *(["--json"] if json_out else [])], cwd=folder, capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL, timeout=300)
+def call(program, folder, *words):
+    done = subprocess.run([str(program), *map(str, words), "--json"], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                          timeout=300)
     return json.loads(done.stdout) if done.stdout.strip() else {"outcome": "error", "log": done.stderr[-500:]}
 
 
@@ -102,9 +104,22 @@ def steps(a, b, kind):
     return len(x), len(differing), max(differing, default=(0, 0))[0]
 
 
+def check_triton(program, task, seed, folder, axes):
+    seen = {}
+    for device in ("cuda", "vgpu"):
+        done = call(program, folder, "check", seed, "--task", task["name"], "--device", device, "--axes", axes)
+        if done["outcome"] != "correct":
+            return {"failed": f"{device}: {done['outcome']}: {str(done.get('log'))[:300]}"}
+        seen[device] = [one["max_error"] for one in done["workloads"]]
+    return {"max_error": {"elements": len(seen["cuda"]), "mismatches": sum(a != b for a, b in zip(seen["cuda"], seen["vgpu"])),
+                          "largest_steps": 0, **seen}}
+
+
 def run_seed(program, task, seed, folder):
     axes = {name: value for name, value in task["workloads"][0]["axes"].items() if name not in task["axes"]}
-    words = [f"{name}={min(ROWS, 5)}" for name in axes]
+    words = [f"{name}={ROWS}" for name in axes]
+    if seed.suffix == ".py":
+        return check_triton(program, task, seed, folder, ",".join(words))
     plan = call(program, folder, "check", seed, "--task", task["name"], "--dry-run", "--device", "vgpu", "--axes", ",".join(words))
     if "launches" not in plan:
         return {"failed": str(plan.get("log", plan))[:300]}
@@ -147,7 +162,8 @@ def main():
         for brief in call(program, folder, "tasks"):
             if brief["op"] not in tasks:
                 tasks[brief["op"]] = call(program, folder, "tasks", brief["name"])
-        jobs = [(task, seed) for task in tasks.values() for seed in sorted((ROOT / "ops" / task["op"] / "seeds").glob("*.cu"))]
+        jobs = [(task, seed) for task in tasks.values() for seed in sorted((ROOT / "ops" / task["op"] / "seeds").iterdir())
+                if seed.suffix in (".cu", ".py")]
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             rows = list(pool.map(lambda job: run_seed(program, *job, folder), jobs))
     report = {f"{task['op']}/{seed.name}": row for (task, seed), row in zip(jobs, rows)}
