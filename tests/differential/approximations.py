@@ -41,7 +41,7 @@ def apart(form, gpu, virtual):
     top = 1 << (FORMATS[kind][0] - 1)
 
     def ordered(words):
-        magnitudes = (words & (top - 1)).astype(numpy.float64)
+        magnitudes = (words & (top - 1)).astype(numpy.int64) >> (32 if ".ftz.f64" in form.name else 0)
         return numpy.where(words >= top, -magnitudes, magnitudes)
     with numpy.errstate(all="ignore"):
         x, y = _wide(a, kind), _wide(b, kind)

@@ -82,7 +82,6 @@ rule("add.cc.{T}", "{T}", "{T} {T} {T}", "OP d, a, b; subc.{T} e, c, 0;", T="u32
 rule("addc.cc.{T}", "{T}", "{T} {T} {T}", "add.cc.{T} d, a, b; OP d, b, c; addc.{T} e, a, c;", T="u32 s32 u64 s64")
 rule("subc.cc.{T}", "{T}", "{T} {T} {T}", "sub.cc.{T} d, a, b; OP d, b, c; subc.{T} e, a, c;", T="u32 s32 u64 s64")
 rule("mad.[lo|hi].cc.{T}", "{T}", "{T} {T} {T}", "OP d, a, b, c; addc.{T} e, c, 0;", T="u32 s32 u64 s64")
-rule("madc.hi.sat.s32", "s32", "s32 s32 s32", "add.cc.s32 e, a, c; OP d, a, b, c;")
 rule("madc.[lo|hi].{T}", "{T}", "{T} {T} {T}", "add.cc.{T} d, a, c; OP d, a, b, c; addc.{T} e, c, 0;", T="u32 s32 u64 s64")
 rule("madc.[lo|hi].cc.{T}", "{T}", "{T} {T} {T}", "add.cc.{T} d, a, c; OP d, a, b, c; addc.{T} e, c, 0;", T="u32 s32 u64 s64")
 
@@ -95,6 +94,10 @@ rule("[fma|mad]" + ROUND + "[.ftz|][.sat|].f32", "f32", "f32 f32 f32")
 rule("[fma|mad]" + ROUND + ".f64", "f64", "f64 f64 f64")
 rule("[add|sub|mul]" + "[|.rn|.rz|.rm|.rp][.ftz|].f32x2", "f32x2", "f32x2 f32x2", sm=100)
 rule("fma" + ROUND + "[.ftz|].f32x2", "f32x2", "f32x2 f32x2 f32x2", sm=100)
+rule("mul" + ROUND + ".ftz.f32", "f32", "hair32 hair32", label="by a hair")
+rule("fma" + ROUND + ".ftz.f32", "f32", "hair32 hair32 few", label="by a hair")
+rule("mul.ftz.f16", "f16", "hair16 hair16", label="by a hair")
+rule("cvt" + ROUND + ".ftz.f32.f64", "f32", "hair64", label="by a hair")
 rule("div" + ROUND + "[.ftz|].f32", "f32", "f32 f32")
 rule("div" + ROUND + ".f64", "f64", "f64 f64")
 rule("[rcp|sqrt]" + ROUND + "[.ftz|].f32", "f32", "f32")
@@ -233,6 +236,8 @@ rule("vmad.[u32.u32.u32|s32.u32.s32|s32.s32.u32|s32.s32.s32][.po|]", "b32", "b32
 rule("vmad.[u32.u32.u32|s32.u32.s32|s32.s32.u32|s32.s32.s32][.po|][.shr7|.shr15]", "b32", "b32 b32 b32", note=EXPANDED)
 rule("vmad.[u32.u32.u32|s32.u32.s32|s32.s32.u32|s32.s32.s32][.po|].sat[|.shr7|.shr15]", "b32", "b32 b32 b32", note=EXPANDED)
 rule("vmad.s32.[u32.u32|s32.u32|s32.s32]", "b32", "b32 b32 b32", "OP d, {N};", N="-a,b,c a,-b,c a,b,-c a.b0,b.h1,c", label="of")
+rule("vmad.s32.[u32.u32|s32.u32|s32.s32].sat", "b32", "b32 b32 b32", "OP d, {N};", N="-a,b,c a,-b,c a,b,-c a.b0,b.h1,c", label="of",
+     note=EXPANDED)
 rule("vmad.s32.[u32.u32|s32.u32|s32.s32][.sat|].shr7", "b32", "b32 b32 b32", "OP d, {N};", N="-a,b,c a,-b,c a,b,-c a.b0,b.h1,c", label="of",
      note=EXPANDED)
 rule("vset." + SIGNS + "." + COMPARE, "b32", "b32 b32")

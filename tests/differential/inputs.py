@@ -10,7 +10,8 @@ import random
 
 BITS = {"i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64, "f16x2": 32, "bf16x2": 32, "f32x2": 64,
         "i16x2": 32, "i8x4": 32, "shift": 32, "field": 32, "few": 32, "flag": 32, "lane": 32, "selector": 32, "all16": 16,
-        "all16x2": 32, "dense32": 32, "dense64": 64}
+        "all16x2": 32, "dense32": 32, "dense64": 64, "hair16": 16, "hair32": 32,
+        "hair64": 64}
 TYPECODE = {16: "H", 32: "I", 64: "Q"}
 DENSE = 1 << 20  # elements of a dense sample of f32
 
@@ -95,6 +96,8 @@ def edges(domain, few=False):
         return [0x3210, 0x7654, 0x0123, 0x8888, 0xfedc, 0x5410, 0x7632, 0, 1, 2, 3, 0xffffffff, 0x9a3b, 0x48c1]
     if domain in ("few", "flag"):
         return [0, 1]
+    if domain in _HAIRS:
+        return [word + step for word in _HAIRS[domain] for step in range(-4, 5)]
     return [0, 1, 31]  # lane
 
 
@@ -119,6 +122,11 @@ def _random_float(rng, exponent_bits, mantissa_bits):
     return sign << (bits - 1) | exponent << mantissa_bits | mantissa
 
 
+# Next to what products of this kind come to: the smallest normal number, by a hair.
+_HAIRS = {"hair16": [0x0404, 0x3bfb, 0x8404], "hair32": [0x00800004, 0x3f7ffffb, 0x80800004],
+          "hair64": [0x380ffffff0000000, 0x380fffffe0000000, 0x380ffffffffffffb, 0xb80ffffff0000000]}
+
+
 def draw(domain, rng):
     bits = BITS[domain]
     if domain == "f32":
@@ -141,6 +149,8 @@ def draw(domain, rng):
         return rng.getrandbits(1)
     if domain == "lane":
         return rng.getrandbits(5)
+    if domain in _HAIRS:
+        return rng.choice(_HAIRS[domain]) + rng.getrandbits(4) - 4
     value = rng.getrandbits(bits)
     return value >> rng.getrandbits(5 if bits > 16 else 3) if rng.getrandbits(1) else value
 
@@ -158,16 +168,6 @@ def elements(domains):
     if domains[0].startswith("all16"):
         return 1 << 16
     return 16384 if len(domains) == 1 else 4096
-
-
-# Results that .ftz flushes or does not by a hair, and what takes care to find by chance.
-EXTRA = {("f32", "f32"): [(0x00800001, 0x3f7ffffe), (0x00800000, 0x3f7fffff), (0x80800001, 0x3f7ffffe), (0x00800001, 0xbf7ffffe),
-                          (0x00800003, 0x3f7ffffa), (0x00800001, 0x3f7ffffd)],
-         ("f32", "f32", "f32"): [(0x00800001, 0x3f7ffffe, 0), (0x80800001, 0x3f7ffffe, 0), (0x00800000, 0x3f800000, 0x80000001),
-                                 (0x20000000, 0xa0000000, 0x00800000), (0x1a000000, 0x9a000000, 0x00800000)],
-         ("f16", "f16"): [(0x0401, 0x3bfe), (0x0400, 0x3bff), (0x8401, 0x3bfe), (0x0401, 0x3bfd)],
-         ("f16", "f16", "f16"): [(0x0401, 0x3bfe, 0), (0x8401, 0x3bfe, 0), (0x0400, 0x3bff, 0)],
-         ("f64",): [(0x380fffffffffffff,), (0x380ffffff0000000,), (0x380fffffefffffff,), (0xb80fffffffffffff,), (0xb80ffffff0000001,)]}
 
 
 def make(domains):
@@ -188,7 +188,6 @@ def make(domains):
         rows = list(itertools.product(*lists))
     else:  # as many different combinations as three quarters have room for
         rows = [tuple(one[rng.randrange(len(one))] for one in lists) for _ in range(count * 3 // 4)]
-    rows += EXTRA.get(domains, [])
     while len(rows) < count:
         row = [draw(d, rng) for d in domains]
         if len(row) > 1 and domains[0] == domains[1] and rng.getrandbits(2) == 0:

@@ -9,20 +9,19 @@ struct Guarded : Extra {
     Handler inner = nullptr;
 };
 
-uint16_t kept(uint16_t a, uint16_t b, uint16_t c) { return a == kOobNan || b == kOobNan || c == kOobNan ? 0 : 0xffff; }
+uint16_t kept(uint16_t a, uint16_t b) { return (a & 0x7fff) == kOobNan || (b & 0x7fff) == kOobNan ? 0 : 0xffff; }
 
-uint32_t kept(uint32_t a, uint32_t b, uint32_t c) {
-    const auto low = kept(static_cast<uint16_t>(a), static_cast<uint16_t>(b), static_cast<uint16_t>(c));
-    const auto high =
-        kept(static_cast<uint16_t>(a >> 16), static_cast<uint16_t>(b >> 16), static_cast<uint16_t>(c >> 16));
+uint32_t kept(uint32_t a, uint32_t b) {
+    const auto low = kept(static_cast<uint16_t>(a), static_cast<uint16_t>(b));
+    const auto high = kept(static_cast<uint16_t>(a >> 16), static_cast<uint16_t>(b >> 16));
     return uint32_t{high} << 16 | low;
 }
 
 template <typename T>
 void guarded(Warp& warp, const Instruction& in, Mask active) {
-    const T *a = warp.lanes<T>(in.a), *b = warp.lanes<T>(in.b), *c = warp.lanes<T>(in.c);
+    const T *a = warp.lanes<T>(in.a), *b = warp.lanes<T>(in.b);
     T mask[kLanes];  // the destination may be a source
-    for (uint32_t i = 0; i < kLanes; ++i) mask[i] = kept(a[i], b[i], c[i]);
+    for (uint32_t i = 0; i < kLanes; ++i) mask[i] = kept(a[i], b[i]);
     static_cast<const Guarded*>(in.extra)->inner(warp, in, active);
     T* d = warp.lanes<T>(in.d);
     for_lanes(d, active, [&](uint32_t i) { return static_cast<T>(d[i] & mask[i]); });

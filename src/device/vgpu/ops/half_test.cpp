@@ -119,6 +119,8 @@ TEST(Half, OutOfBoundsNan) {
     check<uint16_t, uint16_t, uint16_t, uint16_t>({{"fma.rn.oob.f16 d, a, b, c;", 0x7ff7, 0x3c00, 0x3c00, 0},
                                                    {"fma.rn.oob.f16 d, a, b, c;", 0x7e00, 0x3c00, 0x3c00, 0x7fff},
                                                    {"fma.rn.oob.relu.bf16 d, a, b, c;", 0x3f80, 0x7ff7, 0x3f80, 0},
+                                                   {"fma.rn.oob.bf16 d, a, b, c;", 0x3f80, 0xfff7, 0x3f80, 0},
+                                                   {"fma.rn.oob.bf16 d, a, b, c;", 0x3f80, 0x3f80, 0x7ff7, 0x7fff},
                                                    {"fma.rn.oob.bf16 d, a, b, c;", 0x3f80, 0x3f80, 0x3f80, 0x4000}});
     check<uint32_t, uint32_t, uint32_t, uint32_t>(
         {{"fma.rn.oob.f16x2 d, a, b, c;", 0x7ff73c00, 0x3c003c00, 0x3c003c00, 0x00004000},

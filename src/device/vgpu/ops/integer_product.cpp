@@ -88,15 +88,6 @@ void carry_mad(Warp& warp, const Instruction& in, Mask active) {
     if ((in.mode & kWritesCarry) != 0) flag = (flag & ~active) | after;
 }
 
-/// madc.hi.sat.s32: the sum with the carry, clamped; the flag stays.
-void saturated_mad(Warp& warp, const Instruction& in, Mask active) {
-    const auto *a = warp.lanes<int32_t>(in.a), *b = warp.lanes<int32_t>(in.b), *c = warp.lanes<int32_t>(in.c);
-    const Mask carry = warp.predicate(in.e);
-    for_active_lanes(warp.lanes<int32_t>(in.d), active, [&](uint32_t i) {
-        return saturated_word(int64_t{high_product(a[i], b[i])} + c[i] + (carry >> i & 1));
-    });
-}
-
 template <uint8_t reads>
 void decode_mad_chain(Decoder& decoder, const Statement& statement, Instruction& in) {
     Modifiers modifiers(statement);
@@ -104,7 +95,6 @@ void decode_mad_chain(Decoder& decoder, const Statement& statement, Instruction&
     const bool high = modifiers.take("hi");
     if (!high && !modifiers.take("lo")) unsupported(statement);
     const Type type = modifiers.type();
-    const bool saturates = reads != 0 && in.mode == kReadsCarry && high && type == Type::s32 && modifiers.take("sat");
     modifiers.finish({4});
     switch (type) {
         case Type::s32:
@@ -122,7 +112,6 @@ void decode_mad_chain(Decoder& decoder, const Statement& statement, Instruction&
         default:
             unsupported(statement);
     }
-    if (saturates) in.run = saturated_mad;
     set_operands(decoder, statement, in, type, {type, type, type});
     in.e = decoder.carry();
 }
