@@ -52,13 +52,15 @@ void note_flow(ProgramDecoder& decoder, const ptx::Statement& statement, const I
     }
 }
 
+bool is_video_operand(const ptx::Operand& operand) {
+    return operand.minus || !operand.selector.empty() || std::ranges::any_of(operand.elements, is_video_operand);
+}
+
 /// Selectors and minus signs are of video instructions, whose names begin with v; others would pass over them.
 void refuse_video_operands(const ptx::Statement& statement) {
-    if (statement.opcode().starts_with('v')) return;
-    for (const ptx::Operand& operand : statement.operands)
-        if (operand.minus || !operand.selector.empty())
-            throw Unsupported(fmt::format("unsupported: {} at {}: a selected or negated operand", statement.text(),
-                                          place(statement)));
+    if (!statement.opcode().starts_with('v') && std::ranges::any_of(statement.operands, is_video_operand))
+        throw Unsupported(
+            fmt::format("unsupported: {} at {}: a selected or negated operand", statement.text(), place(statement)));
 }
 
 }  // namespace
