@@ -331,5 +331,65 @@ TEST(Exact, Halves) {
     }
 }
 
+// The forms of sm_100, which no GPU here has.
+TEST(Exact, MixedPrecision) {
+    for (const Format* narrow : {&exact::kF16, &exact::kBf16}) {
+        OpsMachine machine = machine_of(16, 16, 32, 32);
+        Draw halves(*narrow), singles(exact::kF32);
+        for (const Mode mode : {Mode::rn, Mode::rz, Mode::rm, Mode::rp}) {
+            for (int round = 0; round < 40; ++round) {
+                std::vector<uint64_t> a(kLanes), b(kLanes), c(kLanes);
+                for (auto* const values : {&a, &b}) std::generate(values->begin(), values->end(), std::ref(halves));
+                std::generate(c.begin(), c.end(), std::ref(singles));
+                put(machine, "a", a, 16);
+                put(machine, "b", b, 16);
+                put(machine, "c", c, 32);
+                const std::string suffix = std::string(exact::kModes[static_cast<int>(mode)]) + ".f32." + narrow->name;
+                const auto hold = [&](const std::string& statement, auto exactly) {
+                    machine.run(statement);
+                    for (uint32_t i = 0; i < kLanes; ++i) {
+                        const Value value = exactly(exact::value_of(a[i], *narrow), exact::value_of(b[i], *narrow),
+                                                    exact::value_of(c[i], exact::kF32));
+                        ASSERT_EQ(machine.get<uint32_t>("d", i), exact::rounded(value, exact::kF32, mode))
+                            << statement << std::hex << ' ' << a[i] << ' ' << b[i] << ' ' << c[i];
+                    }
+                };
+                hold("add." + suffix + " d, a, c;",
+                     [&](const Value& x, const Value&, const Value& z) { return exact::sum(x, z, mode); });
+                hold("fma." + suffix + " d, a, b, c;", [&](const Value& x, const Value& y, const Value& z) {
+                    return exact::sum(exact::product(x, y), z, mode);
+                });
+            }
+        }
+    }
+}
+
+TEST(Exact, PairsOfSingles) {
+    const char* const kNames[] = {"a", "b", "c"};
+    OpsMachine pairs = machine_of(64, 64, 64, 64), singles = machine_of(32, 32, 32, 32);
+    Draw draw(exact::kF32);
+    for (const char* opcode : {"add.rn", "add.rm.ftz", "mul.rz", "mul.rp.ftz", "fma.rn", "fma.rn.ftz", "fma.rm"}) {
+        const std::string operands = opcode[0] == 'f' ? " d, a, b, c;" : " d, a, b;";
+        for (int round = 0; round < 20; ++round) {
+            std::vector<uint64_t> words[3];
+            for (auto& values : words)
+                for (uint32_t i = 0; i < kLanes; ++i) values.push_back(draw() | draw() << 32);
+            for (int k = 0; k < 3; ++k) put(pairs, kNames[k], words[k], 64);
+            pairs.run(std::string(opcode) + ".f32x2" + operands);
+            for (const int shift : {0, 32}) {
+                for (int k = 0; k < 3; ++k) {
+                    std::vector<uint64_t> half = words[k];
+                    for (uint64_t& word : half) word = word >> shift & 0xffffffff;
+                    put(singles, kNames[k], half, 32);
+                }
+                singles.run(std::string(opcode) + ".f32" + operands);
+                for (uint32_t i = 0; i < kLanes; ++i)
+                    ASSERT_EQ(pairs.get<uint64_t>("d", i) >> shift & 0xffffffff, singles.get<uint32_t>("d", i))
+                        << opcode;
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace recuda::vgpu
