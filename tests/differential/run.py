@@ -1,4 +1,4 @@
-"""The differential suite: every form of forms.py on a GPU and on the virtual GPU, bit by bit.
+"""The differential suite: every form of the rules on a GPU and on the virtual GPU, bit by bit.
 
     python3 run.py --program cuda-rlm --out FOLDER                          on a machine with a GPU; needs numpy
     python3 run.py --program cuda-rlm --out FOLDER --devices vgpu --sm 100  does the virtual GPU know every form?
