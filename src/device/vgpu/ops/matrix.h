@@ -26,6 +26,8 @@ inline bool is_whole(Element element) { return element >= Element::s8 || element
 bool whole_warp(Warp& warp, const Instruction& in, Mask active);
 
 void decode_mma(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
+/// mma with scaled blocks (scaled_mma.cpp).
+void decode_scaled_mma(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 void decode_wmma(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 void decode_wgmma(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+#include <cmath>
+
 #include "device/vgpu/fixture.h"
 
 namespace recuda::vgpu {
@@ -60,12 +63,49 @@ TEST(SparseMma, MultipliesWhatIsKept) {
     for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(results[lane * 4], 0x3c003c00u) << lane;
 }
 
+// A and B are ones; row m is scaled by 2^m, column n by 2^-n, by the bytes and threads that the selectors name.
+TEST(ScaledMma, TakesARowsAndAColumnsScale) {
+    std::vector<uint32_t> words(256, 0x38383838), results;
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+        const uint32_t row = lane / 4 + lane % 2 * 8;
+        words[lane * 8 + 6] = lane % 4 >= 2 ? 0xff00ffff | (127 + row) << 16 : 0xffffffff;
+        words[lane * 8 + 7] = lane % 4 == 1 ? 0xffffff00 | (127 - lane / 4) : 0xffffffff;
+    }
+    const Execution done =
+        run("mov.b32 d0, 0; mov.b32 d1, 0;"
+            "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0 "
+            "{d0, d1, d2, d3}, {r0, r1, r2, r3}, {r4, r5}, {d0, d1, d2, d3}, r6, {2, 1}, r7, {0, 1};",
+            words, results);
+    ASSERT_EQ(done.outcome, Outcome::correct) << shown(done);
+    for (uint32_t lane = 0; lane < 32; ++lane)
+        for (uint32_t i = 0; i < 4; ++i) {
+            const int row = static_cast<int>(lane / 4 + i / 2 * 8), column = static_cast<int>(lane % 4 * 2 + i % 2);
+            EXPECT_EQ(std::bit_cast<float>(results[lane * 4 + i]), std::ldexp(32.0f, row - column)) << lane << " " << i;
+        }
+}
+
+// Sixteen products of 1 and 1/2 a block; the row's blocks count 1, 2, 1/2 and 0 times.
+TEST(ScaledMma, ScalesBlocksOfFourBits) {
+    std::vector<uint32_t> words(256, 0x22222222), results;
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+        words[lane * 8 + 4] = words[lane * 8 + 5] = 0x11111111;
+        words[lane * 8 + 6] = 0x00304038;
+        words[lane * 8 + 7] = 0x38383838;
+    }
+    const Execution done =
+        run("mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3 "
+            "{d0, d1, d2, d3}, {r0, r1, r2, r3}, {r4, r5}, {d0, d1, d2, d3}, r6, {0, 0}, r7, {0, 0};",
+            words, results);
+    ASSERT_EQ(done.outcome, Outcome::correct) << shown(done);
+    EXPECT_THAT(results, testing::Each(std::bit_cast<uint32_t>(28.0f)));
+}
+
 TEST(Matrices, SayWhatIsNotThere) {
     for (const auto& [statement, why] : std::initializer_list<std::pair<const char*, const char*>>{
-             {"mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0 {f0, f1, f2, f3}, "
+             {"mma.sync.aligned.m16n8k32.row.col.kind::mxf4.block_scale.f32.e4m3.e4m3.f32.ue8m0 {f0, f1, f2, f3}, "
               "{r0, r1, "
               "r2, r3}, {r4, r5}, {f0, f1, f2, f3}, r6, {0, 0}, r7, {0, 0};",
-              "scaled blocks"},
+              "this shape"},
              {"mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 {f0, f1, f2, f3}, {r0, r1, r2, r3}, {r4, r5}, {f0, "
               "f1, f2, "
               "f3};",

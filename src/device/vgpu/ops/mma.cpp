@@ -148,7 +148,10 @@ void take_sparsity(Decoder& decoder, const ptx::Statement& statement, Mma& mma) 
     const bool exists = mma.m == 16 && product.a != Element::f64 && product.a != Element::b1;
     if (!exists || selector.kind != Kind::integer) throw Unsupported("this form");
     mma.sparse = Sparsity::of(product, static_cast<uint32_t>(selector.bits));
-    if (mma.sparse->threads() > 4 || selector.bits >= mma.sparse->selectors()) throw Unsupported("this selector");
+    const uint32_t bits = mma.sparse->row_bits;
+    if (bits != 32 && bits != (mma.sparse->two_rows ? 16u : 64u))
+        throw Unsupported("this combination of shape and types");
+    if (selector.bits >= mma.sparse->selectors()) throw Unsupported("this selector");
     mma.metadata = decoder.source(statement.operands[4], ptx::Type::b32);
     product.model.step *= 2;  // of whose products one half is none
 }
@@ -159,7 +162,7 @@ void decode_mma(Decoder& decoder, const ptx::Statement& statement, Instruction& 
     Modifiers modifiers(statement);
     auto mma = std::make_unique<Mma>();
     Product& product = mma->product;
-    if (modifiers.take("block_scale")) throw Unsupported("scaled blocks");
+    if (statement.has("block_scale")) return decode_scaled_mma(decoder, statement, in);
     const bool sparse = modifiers.take("sp") || modifiers.take("sp::ordered_metadata");
     if (!modifiers.take("sync") || !modifiers.take("aligned")) throw Unsupported("this form");
     take_shape(modifiers, *mma);

@@ -373,6 +373,36 @@ void read_row(const Product& product, const std::byte* elements, Row& row) {
     read_line(product, product.a, product.negates_a, elements, row);
 }
 
+void scale_row(const Product& product, Row& row, int exponent) {
+    row.special |= exponent == kNanScale;
+    for (uint32_t k = 0; k < product.k; ++k) {
+        if (exponent == kNanScale) row.significand[k] = as_float(kNan);
+        row.exponent[k] += exponent == kNanScale ? 0 : exponent;
+    }
+}
+
+void scale_column(const Product& product, Tile& tile, uint32_t n, int exponent) {
+    tile.special |= exponent == kNanScale;
+    for (uint32_t k = 0; k < product.k; ++k) {
+        if (exponent == kNanScale) tile.significand[k][n] = as_float(kNan);
+        tile.exponent[k][n] += exponent == kNanScale ? 0 : exponent;
+    }
+}
+
+float add_addends(std::span<const Addend> addends, float c, int fraction_bits) {
+    if (!finite(c)) return canonical(c);
+    const Parts start = parts_of<kLeast>(c);
+    int largest = std::max(start.exponent, kLeast);
+    for (const Addend& addend : addends)
+        if (addend.significand != 0) largest = std::max(largest, addend.exponent);
+    const auto kept = [&](double significand, int exponent) {
+        return std::trunc(std::ldexp(significand, fraction_bits + exponent - largest));
+    };
+    double sum = kept(start.significand, start.exponent);
+    for (const Addend& addend : addends) sum += kept(addend.significand, addend.exponent);
+    return cut(std::ldexp(sum, largest - fraction_bits), 23);
+}
+
 void leave_out(Row& row, uint32_t k) {
     row.significand[k] = 0;
     row.exponent[k] = kLeftOut;

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "device/vgpu/ops/matrix.h"
 
@@ -63,6 +64,11 @@ struct Tile {
 
 /// A row from its elements, k of them one after another.
 void read_row(const Product& product, const std::byte* elements, Row& row);
+/// Multiplies a row of floats, or column n of a tile, by a power of two, or by NaN.
+void scale_row(const Product& product, Row& row, int exponent);
+void scale_column(const Product& product, Tile& tile, uint32_t n, int exponent);
+inline constexpr int kNanScale = 1 << 20;
+
 /// Takes element k of a row of floats out of its sums: not even an infinity in B counts.
 void leave_out(Row& row, uint32_t k);
 /// Columns from their elements: those of column n start at elements + n * pitch.
@@ -70,6 +76,13 @@ void read_tile(const Product& product, const std::byte* elements, size_t pitch, 
 
 /// d = row * tile + c for eight columns; of f16, bits in the low half.
 void add_products(const Product& product, const Row& row, const Tile& tile, const uint32_t* c, uint32_t* d);
+/// A number as significand times a power of two; the significand exact in 40 bits.
+struct Addend {
+    double significand;
+    int exponent;
+};
+/// addends + c, aligned and rounded to f32 as above. Nothing may be infinite or NaN but c.
+float add_addends(std::span<const Addend> addends, float c, int fraction_bits);
 void add_doubles(uint32_t k, const Row& row, const Tile& tile, const double* c, double* d);
 
 }  // namespace recuda::vgpu
