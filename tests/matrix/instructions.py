@@ -22,7 +22,7 @@ class Instruction:
         self.group = m == 64  # of wgmma
 
     def label(self):
-        placed = ("a_descriptor", "b_descriptor", "image_bytes", "op")
+        placed = ("a_descriptor", "b_descriptor", "image_bytes", "op", "quads")
         form = "".join(f" {key}={value}" for key, value in self.form.items() if value and key not in placed)
         return self.name + form
 
@@ -31,13 +31,19 @@ class Instruction:
 
     # Words of 32 bits that a thread holds.
     def a_words(self):
+        if "quads" in self.form:
+            return 2
         kept = 2 if "selector" in self.form else 1
         return 0 if self.form.get("shared_a") else min(self.m, 16) * self.k * BITS[self.a] // 32 // 32 // kept
 
     def b_words(self):
+        if "quads" in self.form:
+            return 2
         return 0 if self.group else self.n * self.k * BITS[self.b] // 32 // 32
 
     def d_words(self, kind=None):
+        if "quads" in self.form:
+            return BITS[kind or self.d] // 4
         return min(self.m, 16) * self.n * BITS[kind or self.d] // 32 // 32
 
     def shared_words(self):

@@ -14,7 +14,7 @@ import struct
 import sys
 import tempfile
 
-from instructions import BITS, Image, Instruction, Sparse, fragment, from_sums, run, sums
+from instructions import BITS, Image, Instruction, Sparse, fragment, from_sums, packed, run, sums
 
 
 def code(kind, x):
@@ -72,6 +72,12 @@ def all_mma():
         for a in kinds.split():
             for b in kinds.split():
                 yield mma(shape, "s32", a, b, "s32")
+    for layouts in ("row.col", "row.row", "col.col", "col.row"):
+        for d, c in (("f32", "f32"), ("f16", "f16"), ("f32", "f16")):
+            one = mma("m8n8k4", d, "f16", "f16", c)
+            one.name = one.name.replace("row.col", layouts)
+            one.form["quads"] = layouts
+            yield one
     for shape in ("m8n8k128", "m16n8k128", "m16n8k256"):
         for op in (".and.popc", ".xor.popc"):
             yield mma(shape, "s32", "b1", "b1", "s32", op)
@@ -127,6 +133,44 @@ def all_wgmma():
                 yield wgmma(32, 8, "f32", "tf32", "tf32", scale_d=scale_d, sign_a=sign_a, sign_b=sign_b)
 
 
+def check_quads(one, program, device, folder, rng):
+    """The four products of Volta's mma.m8n8k4, of lanes 4 q to 4 q + 3 and those 16 above."""
+    def held(lines, along):  # four halves of each lane
+        return [(lines[q][lane] if along else [lines[q][i + lane // 4 * 4][lane % 4] for i in range(4)]) for q in range(4) for lane in range(8)]
+
+    def place(lane, i, kind):
+        if kind == "f16":
+            return lane, i
+        return (lane & 1) + (i & 2) + lane // 4 * 4, (i & 4) + (lane & 2) + (i & 1)
+
+    by_lane = [q * 8 + lane % 4 + lane // 16 * 4 for lane in range(32) for q in (lane // 4 % 4,)]
+    number = lambda: rng.randint(-8, 8)  # noqa: E731
+    a, b = ([[[number() for _ in range(4)] for _ in range(8)] for _ in range(4)] for _ in range(2))
+    c = [[[number() for _ in range(8)] for _ in range(8)] for _ in range(4)]
+    a_rows, b_rows = (layout == "row" for layout in one.form["quads"].split("."))
+    words = []
+    for lines, along in ((a, a_rows), (b, not b_rows)):
+        lanes = held(lines, along)
+        words.append([w for at in by_lane for w in packed([code("f16", x) for x in lanes[at]], 16)])
+    begun = []
+    for at in by_lane:
+        values = [c[at // 8][row][column] for row, column in (place(at % 8, i, one.c) for i in range(8))]
+        begun += packed([code(one.c, x) for x in values], BITS[one.c])
+    got = run(program, device, folder, one, 1, words[0], words[1], begun, [])
+    if isinstance(got, str):
+        return got
+    size = len(got) // 32
+    for lane, at in enumerate(by_lane):
+        whole = sum(word << 32 * i for i, word in enumerate(got[lane * size : lane * size + size]))
+        for i in range(8):
+            row, column = place(at % 8, i, one.d)
+            said = value(one.d, whole >> i * BITS[one.d] & (1 << BITS[one.d]) - 1)
+            wanted = sum(map(int.__mul__, a[at // 8][row], b[at // 8][column])) + c[at // 8][row][column]
+            if said != wanted:
+                return f"product {at // 8}, row {row}, column {column} is {said}, not {wanted}"
+    return None
+
+
 def check(one, program, device, folder, seed):
     """None where D is right, else what is wrong."""
     rng = random.Random(seed)
@@ -148,6 +192,8 @@ def check(one, program, device, folder, seed):
         one.form["b_descriptor"] = image.add(b_codes, BITS[one.b], one.form.get("b_rows"), swizzle, spread)
         one.form["image_bytes"] = 4 * len(image.words())
     in_registers = [] if one.form.get("shared_a") else [w for s in warps for w in fragment(a_codes[s], BITS[one.a], one.m >= 16)]
+    if "quads" in one.form:
+        return check_quads(one, program, device, folder, rng)
     if sparse:
         kept = [[row[k] for k in sparse.elements[i]] for i, row in enumerate(a_codes)]
         in_registers = fragment(kept, BITS[one.a], True)

@@ -28,6 +28,8 @@ bool whole_warp(Warp& warp, const Instruction& in, Mask active);
 void decode_mma(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 /// mma with scaled blocks (scaled_mma.cpp).
 void decode_scaled_mma(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
+/// mma.m8n8k4 of f16 (quad_mma.cpp).
+void decode_quad_mma(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 void decode_wmma(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 void decode_wgmma(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 

@@ -163,6 +163,7 @@ void decode_mma(Decoder& decoder, const ptx::Statement& statement, Instruction& 
     auto mma = std::make_unique<Mma>();
     Product& product = mma->product;
     if (statement.has("block_scale")) return decode_scaled_mma(decoder, statement, in);
+    if (statement.has("m8n8k4") && statement.has("f16")) return decode_quad_mma(decoder, statement, in);
     const bool sparse = modifiers.take("sp") || modifiers.take("sp::ordered_metadata");
     if (!modifiers.take("sync") || !modifiers.take("aligned")) throw Unsupported("this form");
     take_shape(modifiers, *mma);
@@ -180,9 +181,9 @@ void decode_mma(Decoder& decoder, const ptx::Statement& statement, Instruction& 
     if (sparse) take_sparsity(decoder, statement, *mma);
     const bool is_double = product.a == Element::f64;
     const uint32_t part = is_double ? 32 : 16, halves = mma->m / 8;
-    const bool half_of_volta = mma->m == 8 && !is_double && !is_whole(product.a);
+    const bool eight_rows = mma->m == 8 && !is_double && !is_whole(product.a);
     const uint32_t row_bytes = product.row_bytes() / (sparse ? 2 : 1);
-    if (!fits(product) || half_of_volta || row_bytes % part != 0 || row_bytes > 2 * part * (is_double ? 2 : 1))
+    if (!fits(product) || eight_rows || row_bytes % part != 0 || row_bytes > 2 * part * (is_double ? 2 : 1))
         throw Unsupported("this combination of shape and types");
     const auto sums = [&](Element element) { return halves * 2 / (element == Element::f16 ? 2 : 1); };
     const auto& operands = statement.operands;

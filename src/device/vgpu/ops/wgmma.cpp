@@ -31,6 +31,7 @@ struct Wgmma : Extra {
     Product product;
     uint32_t columns = 8;
     std::vector<uint32_t> a, d;                 // register offsets; no A: it lies in shared memory
+    uint32_t keeps_unless = 0;                  // 1: the predicate scale-d is negated
     bool a_by_rows = false, b_by_rows = false;  // MN-major
 };
 
@@ -181,7 +182,7 @@ void multiply(Warp& warp, const Instruction& in, Mask active) {
         group.b = b;
         Mask keeps;
         std::memcpy(&keeps, group.files[w] + in.c, sizeof keeps);
-        group.keeps[w] = (keeps & 1) != 0;
+        group.keeps[w] = (keeps & 1) != wgmma.keeps_unless;
     }
     if (!compute(warp, in, wgmma, group)) return;
     Block& block = *warp.block;
@@ -271,6 +272,7 @@ void take_scales(Decoder& decoder, const ptx::Statement& statement, Wgmma& wgmma
     const ptx::Operand& scale = operands[3];
     in.c =
         scale.kind == Kind::integer ? decoder.constant(scale.bits != 0 ? kFullMask : 0, 4) : decoder.predicate(scale);
+    wgmma.keeps_unless = scale.negated ? 1 : 0;
     if (is_whole(wgmma.product.a)) return;
     wgmma.product.negates_a = immediate(operands[4]) < 0;
     wgmma.product.negates_b = immediate(operands[5]) < 0;
