@@ -39,7 +39,9 @@ class Instruction:
     def b_words(self):
         if "quads" in self.form:
             return 2
-        return 0 if self.group else self.n * self.k * BITS[self.b] // 32 // 32
+        if self.group:
+            return 1 if "selector" in self.form else 0  # metadata
+        return self.n * self.k * BITS[self.b] // 32 // 32
 
     def d_words(self, kind=None):
         if "quads" in self.form:
@@ -73,6 +75,7 @@ def source(one):
     if one.group:
         for i in range(nd):
             body.append(f"mov.b32 d{i}, c{i};")
+        sparse = f"b0, {one.form['selector']}, " if "selector" in one.form else ""
         scale, sign_a, sign_b = one.form.get("scale_d", 1), one.form.get("sign_a", 1), one.form.get("sign_b", 1)
         first = "da" if one.form.get("shared_a") else registers("a", na)
         tail = "keeps"
@@ -81,7 +84,7 @@ def source(one):
             if BITS[one.a] == 16:
                 tail += (f", {int(one.form.get('a_rows', 0))}" if one.form.get("shared_a") else "") + f", {int(one.form.get('b_rows', 0))}"
         body += [".reg .pred keeps;", f"setp.ne.u32 keeps, {scale}, 0;", "wgmma.fence.sync.aligned;",
-                 f"{one.name} {registers('d', nd)}, {first}, db, {tail};",
+                 f"{one.name} {registers('d', nd)}, {first}, db, {sparse}{tail};",
                  "wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;"]
     else:
         half = 2 if wide else 1
@@ -94,7 +97,7 @@ def source(one):
         body.append(f"st.global.b{8 * step} [pd + {i * step}], d{i};")
     text = " ".join(lines + body).replace("%", "%%")
     setup = ".reg .b64 pa, pb, pc, pd, da, db; mov.b64 pa, %0; mov.b64 pb, %1; mov.b64 pc, %2; mov.b64 pd, %3; mov.b64 da, %4; mov.b64 db, %5;"
-    descriptors = "\n    da = (unsigned long long)(images + t);" if "selector" in one.form else ""
+    descriptors = "\n    da = (unsigned long long)(images + t);" if "selector" in one.form and not one.group else ""
     if one.group:
         descriptors = f"""
     extern __shared__ __align__(1024) unsigned image[];
@@ -228,21 +231,22 @@ class Image:
         self.bytes = bytearray()
 
     def add(self, rows, bits, by_rows, swizzle, spread=0):
-        """`rows` by 32 bytes of K. `spread`: bytes between pieces that need not be there. Returns the descriptor."""
+        """`rows` by 32 or 64 bytes of K. `spread`: bytes between pieces that need not be there. Returns the descriptor."""
         chunks = CHUNKS[swizzle]
         start = (len(self.bytes) + 1023) // 1024 * 1024
         atom = 128 * chunks + spread
-        count, line = len(rows), 32 * 8 // bits
+        count, line = len(rows), len(rows[0])
+        parts = line * bits // 128
         if by_rows:
             pieces = -(-count // (8 * chunks))
             if chunks == 1:
                 stride, leading = atom, atom * pieces
             else:
                 leading, stride = atom, atom * pieces
-            size = pieces * 2 * atom
+            size = pieces * (line // 8) * atom
         elif chunks == 1:
-            leading, stride = atom, 2 * atom
-            size = count // 8 * 2 * atom
+            leading, stride = atom, parts * atom
+            size = count // 8 * parts * atom
         else:
             leading, stride = 16, atom
             size = count // 8 * atom

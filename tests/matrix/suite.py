@@ -125,6 +125,15 @@ def all_wgmma():
             yield wgmma(64, 32, "f32", "e4m3", "e4m3", shared_a=True, swizzle=swizzle, spread=spread)
             yield wgmma(64, 8, "f32", "tf32", "tf32", shared_a=True, swizzle=swizzle, spread=spread)
             yield wgmma(64, 32, "s32", "s8", "s8", shared_a=True, swizzle=swizzle, spread=spread)
+    for n, k, d, a, selectors in ((16, 32, "f32", "f16", 2), (64, 32, "f16", "f16", 2), (24, 32, "f32", "bf16", 2), (16, 16, "f32", "tf32", 2),
+                                  (32, 64, "f32", "e4m3", 1), (8, 64, "f16", "e5m2", 1), (48, 64, "s32", "s8", 1)):
+        for selector in range(selectors):
+            for shared_a in (False, True):
+                for swizzle in (0, 64, 128):
+                    for by_rows in (0, 1) if BITS[a] == 16 else (0,):
+                        one = wgmma(n, k, d, a, a, shared_a=shared_a, swizzle=swizzle, b_rows=by_rows, a_rows=by_rows * shared_a, selector=selector)
+                        one.name = one.name.replace("mma_async", "mma_async.sp")
+                        yield one
     for scale_d in (0, 1):
         for sign_a in (1, -1):
             for sign_b in (1, -1):
@@ -178,28 +187,28 @@ def check(one, program, device, folder, seed):
     a = [[pick(one.a) for _ in range(one.k)] for _ in range(one.m)]
     b = [[pick(one.b) for _ in range(one.k)] for _ in range(one.n)]  # by columns
     c = [[rng.randint(-20, 20) for _ in range(one.n)] for _ in range(one.m)]
-    sparse = Sparse(one, rng) if "selector" in one.form else None
+    sparse = [Sparse(one, rng) for _ in range(one.m // 16)] if "selector" in one.form else []
+    kept_of = [elements for part in sparse for elements in part.elements]
     if sparse:
-        a = [[x if k in sparse.elements[i] else 0 for k, x in enumerate(row)] for i, row in enumerate(a)]
+        a = [[x if k in kept_of[i] else 0 for k, x in enumerate(row)] for i, row in enumerate(a)]
     a_codes = [[code(one.a, x) for x in row] for row in a]
     b_codes = [[code(one.b, x) for x in row] for row in b]
     c_codes = [[code(one.c, x) for x in row] for row in c]
+    stored = [[row[k] for k in kept_of[i]] for i, row in enumerate(a_codes)] if sparse else a_codes
     image, warps = Image(), [slice(w * 16, w * 16 + 16) for w in range(4)] if one.group else [slice(0, one.m)]
     if one.group:
         swizzle, spread = one.form.get("swizzle", 0), one.form.get("spread", 0)
         if one.form.get("shared_a"):
-            one.form["a_descriptor"] = image.add(a_codes, BITS[one.a], one.form.get("a_rows"), swizzle, spread)
+            one.form["a_descriptor"] = image.add(stored, BITS[one.a], one.form.get("a_rows"), swizzle, spread)
         one.form["b_descriptor"] = image.add(b_codes, BITS[one.b], one.form.get("b_rows"), swizzle, spread)
         one.form["image_bytes"] = 4 * len(image.words())
-    in_registers = [] if one.form.get("shared_a") else [w for s in warps for w in fragment(a_codes[s], BITS[one.a], one.m >= 16)]
+    in_registers = [] if one.form.get("shared_a") else [w for s in warps for w in fragment(stored[s], BITS[one.a], one.m >= 16)]
     if "quads" in one.form:
         return check_quads(one, program, device, folder, rng)
-    if sparse:
-        kept = [[row[k] for k in sparse.elements[i]] for i, row in enumerate(a_codes)]
-        in_registers = fragment(kept, BITS[one.a], True)
-    columns = [] if one.group else fragment(b_codes, BITS[one.b], False)
+    metadata = [word for part in sparse for word in part.words()]
+    columns = metadata if one.group else fragment(b_codes, BITS[one.b], False)
     begun = [w for s in warps for w in sums(c_codes[s], BITS[one.c])]
-    got = run(program, device, folder, one, 1, in_registers, columns, begun, image.words() if one.group else sparse.words() if sparse else [])
+    got = run(program, device, folder, one, 1, in_registers, columns, begun, image.words() if one.group else metadata)
     if isinstance(got, str):
         return got
     sign = one.form.get("sign_a", 1) * one.form.get("sign_b", 1)

@@ -41,10 +41,7 @@ void read_row_of(Warp& warp, const Mma& mma, uint32_t m, Row& row) {
     const Sparsity& sparse = *mma.sparse;
     const uint64_t kept = sparse.spread(elements, sparse.row(warp.lanes<uint32_t>(mma.metadata), m), spread);
     read_row(mma.product, spread, row);
-    if (is_whole(mma.product.a)) return;
-    const uint32_t units = bits_of(mma.product.a) / 8 / sparse.unit_bytes;  // an element
-    for (uint32_t k = 0; k < mma.product.k; ++k)
-        if ((kept >> k * units & 1) == 0) leave_out(row, k);
+    leave_out_zeros(mma.product, sparse, kept, row);
 }
 
 void multiply(Warp& warp, const Instruction& in, Mask active) {
