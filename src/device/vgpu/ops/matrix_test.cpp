@@ -114,8 +114,8 @@ TEST(Matrices, SayWhatIsNotThere) {
               "f1, f2, "
               "f3};",
               "layout"},
-             {"wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {f0, f1, f2, f3}, w0, w1, r0, 0, 1, 1, 1, 0, 0;",
-              "half of A zero"},
+             {"wgmma.mma_async.sync.aligned.m64n8k32.f32.f16.f16 {f0, f1, f2, f3}, w0, w1, 1, 1, 1, 0, 0;",
+              "combination"},
              {"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {d0, d1}, [t];", "shape"}}) {
         std::vector<uint32_t> results;
         const Execution done = run(statement, std::vector<uint32_t>(256), results);
