@@ -92,6 +92,7 @@ struct Warpgroup {
     static constexpr uint32_t kWarps = 4;
     std::vector<PendingProduct> pending;
     uint32_t committed[kWarps] = {};  // groups, by warp
+    uint32_t gave_way = 0;            // warps, a bit each, that have let others run before they wait
 };
 
 struct Block {
@@ -117,6 +118,8 @@ struct Block {
     void arrive(Warp& warp, const Instruction& in, uint32_t id, uint32_t count, Mask lanes, bool waits, Mask votes);
     /// Threads have ended: barriers may be complete now.
     void threads_ended(uint32_t count);
+    /// The running warp's turn ends when its handler returns.
+    void give_way() { released_ = true; }
     /// Nothing of the block runs any more.
     void stop();
     /// Reports where lanes of a warp that come to wait at a barrier find others of it at another one.
@@ -164,7 +167,7 @@ struct Block {
     bool waits_for_cluster() const;
 
     uint32_t spins_ = 0;     // rounds in which all spun
-    bool released_ = false;  // a barrier has been completed in this turn
+    bool released_ = false;  // a barrier has been completed in this turn, or it is over for another reason
     std::vector<Snapshot> snapshots_;
     std::vector<uint32_t> order_;
 };

@@ -4,8 +4,8 @@
 // four parts, reading B once. What the hardware does between the instruction and its wait is done at the instruction.
 // Registers that are touched too early are therefore seen as if waited for, which is also what ptxas makes of them (it
 // inserts waits, and says so). Shared operands are looked at again when the group is first waited for by one of its
-// warps: a write in between is a race, whoever did it. The first wait counts because one thread's wait is enough for
-// the program to hand the memory on.
+// warps, after all others had a turn: a write in between is a race, whoever did it. The first wait counts because one
+// thread's wait is enough for the program to hand the memory on.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -182,6 +182,23 @@ Warpgroup* own_group(Warp& warp) {
     return number < warp.block->warpgroups.size() ? &warp.block->warpgroups[number] : nullptr;
 }
 
+/// A warp that is about to wait lets all others run first, once: who writes to what a product reads without waiting for
+/// it has the chance to. The instruction is run again later, and counted once.
+bool lets_others_run(Warp& warp, const Instruction& in, Warpgroup& own) {
+    const uint32_t bit = 1u << warp.index % Warpgroup::kWarps;
+    if ((own.gave_way & bit) != 0) return false;
+    own.gave_way |= bit;
+    Block& block = *warp.block;
+    if (Tally& tally = block.worker->tally; tally.on) {
+        --tally.executed[in.index].warps;
+        tally.executed[in.index].lanes -= kLanes;
+    }
+    warp.pc = in.index;
+    warp.limit = 0;
+    block.give_way();
+    return true;
+}
+
 }  // namespace
 
 void run_wgmma(Warp& warp, const Instruction& in, Mask active) {
@@ -232,8 +249,11 @@ void run_wgmma_wait(Warp& warp, const Instruction& in, Mask active) {
     const uint32_t committed = own.committed[warp.index % Warpgroup::kWarps],
                    left = static_cast<uint32_t>(in.immediate);
     const uint32_t over = committed - std::min(committed, left);
+    const auto ends = [&](const PendingProduct& product) { return product.group < over; };
+    if (std::none_of(own.pending.begin(), own.pending.end(), ends)) return;
+    if (lets_others_run(warp, in, own)) return;
     for (const PendingProduct& product : own.pending) {
-        if (product.group >= over) continue;
+        if (!ends(product)) continue;
         const auto& wgmma = static_cast<const Wgmma&>(*product.at->extra);
         const auto unchanged = [&](uint32_t address, uint32_t, uint32_t) {
             return block.shared.check_unchanged(warp, *product.at, address, 16, product.stamp);
@@ -241,7 +261,8 @@ void run_wgmma_wait(Warp& warp, const Instruction& in, Mask active) {
         if (wgmma.a.empty() && !each_chunk(operand_a(wgmma, product.descriptors[0]), unchanged)) return;
         if (!each_chunk(operand_b(wgmma, product.descriptors[1]), unchanged)) return;
     }
-    std::erase_if(own.pending, [&](const PendingProduct& product) { return product.group < over; });
+    std::erase_if(own.pending, ends);
+    own.gave_way = 0;
 }
 
 }  // namespace recuda::vgpu

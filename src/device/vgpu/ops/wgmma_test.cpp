@@ -8,7 +8,7 @@ namespace recuda::vgpu {
 namespace {
 
 Execution run(Machine& machine, const std::string& entry, uint32_t threads, uint64_t schedule) {
-    machine.buffer("out", std::vector<float>(size_t{threads} * 4));
+    machine.buffer("out", std::vector<float>(640));
     return machine.run(entry, {1}, {threads}, {machine.at("out")}, 0, {.schedule = schedule});
 }
 
@@ -33,12 +33,14 @@ TEST_P(Wgmma, ReportsFaults) {
     struct Fault {
         const char* entry;
         Check check;
+        uint32_t threads = 128;
     };
-    for (const Fault& fault : {Fault{"no_barrier", Check::shared_race}, Fault{"no_wait", Check::shared_race},
-                               Fault{"unwritten", Check::uninitialised}, Fault{"beyond", Check::out_of_bounds},
-                               Fault{"parted", Check::deadlock}}) {
+    for (const Fault& fault :
+         {Fault{"no_barrier", Check::shared_race}, Fault{"no_wait", Check::shared_race},
+          Fault{"handed_on_early", Check::shared_race, 160}, Fault{"unwritten", Check::uninitialised},
+          Fault{"beyond", Check::out_of_bounds}, Fault{"parted", Check::deadlock}}) {
         Machine own("wgmma", {.target = "sm_90a", .seed = 7, .threads = 1});
-        const Execution done = run(own, fault.entry, 128, GetParam());
+        const Execution done = run(own, fault.entry, fault.threads, GetParam());
         ASSERT_EQ(done.reports.size(), 1u) << fault.entry << shown(done);
         const Report& report = done.reports[0];
         EXPECT_EQ(report.check, fault.check) << fault.entry << shown(done);
