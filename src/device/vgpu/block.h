@@ -92,7 +92,7 @@ struct Warpgroup {
     static constexpr uint32_t kWarps = 4;
     std::vector<PendingProduct> pending;
     uint32_t committed[kWarps] = {};  // groups, by warp
-    uint32_t gave_way = 0;            // warps, a bit each, that have let others run before they wait
+    uint8_t gave_way[kWarps] = {};    // how often a warp has let others run before it waits
 };
 
 struct Block {

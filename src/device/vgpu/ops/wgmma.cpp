@@ -182,12 +182,14 @@ Warpgroup* own_group(Warp& warp) {
     return number < warp.block->warpgroups.size() ? &warp.block->warpgroups[number] : nullptr;
 }
 
-/// A warp that is about to wait lets all others run first, once: who writes to what a product reads without waiting for
-/// it has the chance to. The instruction is run again later, and counted once.
+/// A warp that is about to wait lets all others run first: who writes to what a product reads without waiting for it
+/// has the chance to, once all warps of the group are behind the product and once told by one of them. The instruction
+/// is run again later, and counted once.
 bool lets_others_run(Warp& warp, const Instruction& in, Warpgroup& own) {
-    const uint32_t bit = 1u << warp.index % Warpgroup::kWarps;
-    if ((own.gave_way & bit) != 0) return false;
-    own.gave_way |= bit;
+    constexpr uint8_t kTurns = 3;
+    uint8_t& turns = own.gave_way[warp.index % Warpgroup::kWarps];
+    if (turns == kTurns) return false;
+    ++turns;
     Block& block = *warp.block;
     if (Tally& tally = block.worker->tally; tally.on) {
         --tally.executed[in.index].warps;
@@ -262,7 +264,7 @@ void run_wgmma_wait(Warp& warp, const Instruction& in, Mask active) {
         if (!each_chunk(operand_b(wgmma, product.descriptors[1]), unchanged)) return;
     }
     std::erase_if(own.pending, ends);
-    own.gave_way = 0;
+    std::fill(std::begin(own.gave_way), std::end(own.gave_way), uint8_t{0});
 }
 
 }  // namespace recuda::vgpu
