@@ -47,7 +47,7 @@ void count_into(Json& record, Device& device, std::span<const Launch> launches) 
     if (execution.outcome != Outcome::correct) record["log"] = json_text(execution.log);
     if (!execution.counters) return;
     record["counters"] = to_json(*execution.counters);
-    record["counters"].erase("lines");
+    for (const char* left_out : {"lines", "mix"}) record["counters"].erase(left_out);
 }
 
 /// Times the sequences, each on buffers of its own.
@@ -100,6 +100,7 @@ void try_workload(Json record, Program& program, size_t workload, Ring& ring, De
     for (size_t i = 0; i < sets; ++i)
         request.sequences.push_back(program.launches(workload, merged(ring.places(first + i), scratch.places())));
     record["launches"] = launches_json(request.sequences.front(), used);
+    record["cleared"] = request.cleared.size();
     record["cold"] = ring.is_cold() && sets > 1;
     if (device.info().measures_time)
         time_into(record, device, std::move(request));
@@ -170,6 +171,7 @@ void try_micro(Json record, const Micro& micro, const Binary& binary, Device& de
         request.sequences.push_back({on_new_buffers(planned, buffers.parsed, module, device, made, i)});
     record["launches"] = launches_json(request.sequences.front(), entry->resources);
     record["cold"] = sets * buffers.bytes > 3 * l2;
+    record["least_bytes"] = buffers.bytes;  // at most: a launch may leave some alone
     if (device.info().measures_time)
         time_into(record, device, std::move(request));
     else

@@ -83,9 +83,10 @@ class Reader {
                            kWasteful * static_cast<double>(bytes);
         if (lanes == 0 || width > kNarrowBytes || !whole || share < kNarrowShare || requests < 64) return;
         say("narrow", share / 4,
-            fmt::format("a lane moves {:.0f} bytes a request: {:.0f} bytes (uint4, float4) would take a {:.0f}th of "
-                        "the requests, and more of them would be under way at once",
-                        std::max(1.0, width), kWidestBytes, kWidestBytes / std::max(1.0, width)));
+            fmt::format("a lane moves {:.0f} byte{} a request: {:.0f} bytes (uint4, float4) would take {} of the "
+                        "requests, and more of them would be under way at once",
+                        std::max(1.0, width), width < 1.5 ? "" : "s", kWidestBytes,
+                        width < 1.5 ? "a sixteenth" : width < 3 ? "an eighth" : "a quarter"));
     }
 
     void banks(const LineCounters& line) {

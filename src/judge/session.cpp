@@ -235,7 +235,8 @@ void Session::estimate_into(Evaluation& evaluation, const Program& program, cons
         const auto counted = verified.counters.find(one.axes);
         const size_t workload = workload_of(program, one.axes);
         if (counted == verified.counters.end() || workload == program.workloads()) return;
-        estimates.push_back(estimate(*counted->second, program.plan(workload), info(), one.scale));
+        estimates.push_back(estimate({*counted->second, program.plan(workload), info(), one.scale,
+                                      static_cast<double>(bytes_of(task_, one.axes))}));
     }
     evaluation.estimate = geometric_mean(estimates);
 }

@@ -1,0 +1,32 @@
+// The estimate over kept evidence: what it gives for each variant, and constants fitted to some of the ops.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "judge/estimate.h"
+
+namespace recuda::calibration {
+
+/// A variant as it was counted and timed.
+struct Variant {
+    std::string id, op, workload;
+    Counters counters;
+    LaunchPlan plan;
+    double least_bytes = 0;
+    double median_ns = 0;
+};
+
+Variant variant_from_json(const Json& json);
+
+double estimate_of(const Variant& variant, const EstimateConstants& constants);
+
+/// Constants by coordinate descent from the model's own: least mean absolute logarithm of estimate over time, over all
+/// variants and (twice as heavy, for it is what ranks candidates) within each workload.
+EstimateConstants fitted(std::span<const Variant> variants);
+
+Json to_json(const EstimateConstants& constants);
+
+}  // namespace recuda::calibration
