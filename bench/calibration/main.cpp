@@ -83,6 +83,7 @@ int fit(std::span<const Variant> variants) {
     std::vector<Variant> halves[2];
     for (const Variant& variant : variants)
         halves[std::distance(ops.begin(), ops.find(variant.op)) % 2].push_back(variant);
+    print_estimates(variants, documented(), "nothing");
     print_estimates(variants, fitted(variants), "all");
     print_estimates(variants, fitted(halves[0]), "first half");
     print_estimates(variants, fitted(halves[1]), "second half");

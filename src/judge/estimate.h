@@ -15,36 +15,36 @@
 
 namespace recuda {
 
-/// Constants of the model, found by bench/calibrate.py on an H200 (docs/evidence/2026-11-30-h200-estimate). Cycles are
-/// the SM's. Beside each is what is known of it otherwise.
+/// Constants of the model, fitted by bench/calibrate.py to an H200 (docs/evidence/2026-11-30-h200-estimate) from the
+/// documented ones, which stand beside them where they differ much and rank as well. Cycles are the SM's.
 struct EstimateConstants {
-    double launch_ns = 1200;     // an empty kernel behind another took 800; cold instruction caches on top
-    double next_launch_ns = 1500;  // of every other launch, and of zeroing a scratch buffer before the first
-    // Waits of one warp, a step of its chain each. PTX has about 1.5 instructions for one of machine code.
-    double arithmetic = 3;       // 4 for a dependent multiply-add (Luo et al., arXiv 2402.13499)
-    double special = 18;
-    double warp = 22;            // shuffle: 23
-    double shared = 31;          // 29
-    double global = 640;         // L2 hit 260, memory beyond 800
-    double barrier = 42;
-    double tensor = 35;          // mma.m16n8k16: 33
-    double branch = 9.4;
-    double block = 150;          // start and end of a block
-    double own_issue = 0.82;     // of one warp's own issue cycles, that nothing of it hides
+    double launch_ns = 1230;       // an empty kernel behind another took 800; caches of instructions are cold, too
+    double next_launch_ns = 1360;  // of every other launch, and of zeroing a scratch buffer before the first
+    // Waits of one warp, a step of its chain each, in cycles.
+    double arithmetic = 2.6;  // 4 for a dependent multiply-add; PTX has more instructions than machine code
+    double special = 19;
+    double warp = 20;     // a shuffle: 23
+    double shared = 29;
+    double global = 610;  // an L2 hit 260, memory beyond 800
+    double barrier = 38;
+    double tensor = 33;
+    double branch = 15;
+    double block = 110;      // start and end of a block
+    double own_issue = 0.9;  // of one warp's own issue cycles, that nothing of it hides
     // Throughput of an SM, cycles.
-    double issue = 0.66;         // of an issue cycle; machine code has fewer instructions than PTX
-    double request = 1.3;        // of global and local memory
-    double sector = 0.62;        // 128 bytes a cycle are 0.25
-    double local_sector = 1.5;
-    double passes = 1.6;         // over the banks
+    double issue = 0.63;    // of an issue cycle; machine code has fewer instructions than PTX
+    double request = 0.94;  // of global and local memory
+    double sector = 0.47;   // 0.25 where 128 bytes a cycle are moved
+    double local_sector = 0.62;
+    double passes = 1.5;  // over the banks: 1
     double tensor_issue = 16;
     // Of the whole GPU.
-    double memory_share = 0.83;  // of the data sheet's bandwidth; a copy reaches 0.82, reading 0.93
-    double l2_bytes = 80;        // a nanosecond and SM
-    double atomic_ns = 0.2;      // of a lane
-    double repeat_ns = 0.96;     // of a request to the address of the one before
-    double start_ns = 0.54;      // of a block: an empty kernel of 65536 blocks takes 0.62 each
-    double norm = 2.1;
+    double memory_share = 0.92;  // of the data sheet's bandwidth: a copy reached 0.82, reading 0.93
+    double l2_bytes = 76;        // a nanosecond and SM; hits of the L1 are among them
+    double atomic_ns = 0.08;     // of a lane
+    double repeat_ns = 0.68;     // of a request to the address of the one before
+    double start_ns = 0.51;      // of a block: an empty kernel of 65536 blocks took 0.62 each
+    double norm = 1.9;
 };
 
 /// What one run of a workload's launches is estimated from.
