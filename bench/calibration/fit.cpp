@@ -43,9 +43,9 @@ constexpr Row kRows[] = {
     {"norm", &EstimateConstants::norm},
 };
 
-constexpr double kWithin = 2;           // weight of the error within a workload
+constexpr double kWithin = 2;                      // weight of the error within a workload
 constexpr double kMostAll = 1.5, kMostWithin = 1;  // errors beyond these count no more: outliers must not lead
-constexpr double kPrior = 0.003;        // of a squared logarithm away from where the fit began
+constexpr double kPrior = 0.003;                   // of a squared logarithm away from where the fit began
 constexpr double kFirstStep = 0.4, kLastStep = 0.01;
 constexpr int kRounds = 36;
 
@@ -78,7 +78,8 @@ double badness(std::span<const Variant> variants, const EstimateConstants& const
 }  // namespace
 
 Variant variant_from_json(const Json& json) {
-    Variant variant{json.at("id"), json.at("op"), json.at("workload"), counters_from_json(json.at("counters")), {}, 0, 0, 1};
+    Variant variant{
+        json.at("id"), json.at("op"), json.at("workload"), counters_from_json(json.at("counters")), {}, 0, 0, 1};
     variant.scale = json.value("scale", 1.0);
     variant.least_bytes = json.at("least_bytes");
     variant.median_ns = json.at("median_ns");

@@ -27,8 +27,8 @@ double estimate_of(const Variant& variant, const EstimateConstants& constants);
 /// What was known of the constants before anything was fitted: the beginning of every fit.
 EstimateConstants documented();
 
-/// Constants by coordinate descent from the documented ones: least mean absolute logarithm of estimate over time, over all
-/// variants and (twice as heavy, for it is what ranks candidates) within each workload.
+/// Constants by coordinate descent from the documented ones: least mean absolute logarithm of estimate over time, over
+/// all variants and (twice as heavy, for it is what ranks candidates) within each workload.
 EstimateConstants fitted(std::span<const Variant> variants);
 
 Json to_json(const EstimateConstants& constants);

@@ -70,7 +70,8 @@ std::vector<Variant> read_variants() {
     return variants;
 }
 
-void print_estimates(std::span<const Variant> variants, const EstimateConstants& constants, const std::string& fitted_to) {
+void print_estimates(std::span<const Variant> variants, const EstimateConstants& constants,
+                     const std::string& fitted_to) {
     print({{"constants", to_json(constants)}, {"fitted_to", fitted_to}});
     for (const Variant& variant : variants)
         print({{"id", variant.id}, {"fitted_to", fitted_to}, {"estimate", estimate_of(variant, constants)}});

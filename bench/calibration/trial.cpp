@@ -188,8 +188,7 @@ Json failure(Json record, std::string_view outcome, const std::string& log) {
 
 }  // namespace
 
-void try_task(const TaskEntry& entry, Device& device, Builder& builder, const TrialOptions& options,
-              const Sink& sink) {
+void try_task(const TaskEntry& entry, Device& device, Builder& builder, const TrialOptions& options, const Sink& sink) {
     const DeviceLimits limits = limits_of(device.info());
     std::vector<Candidate> candidates;
     for (const auto& file : entry.files)
@@ -203,9 +202,12 @@ void try_task(const TaskEntry& entry, Device& device, Builder& builder, const Tr
     for (const Axes& axes : entry.workloads) rings[axes] = make_ring(entry.task, axes, device, options.seed);
     for (size_t i = 0; i < candidates.size(); ++i) {
         const Candidate& candidate = candidates[i];
-        Json record{{"op", entry.task.op->name}, {"task", entry.task.name}, {"file", candidate.file->name},
+        Json record{{"op", entry.task.op->name},
+                    {"task", entry.task.name},
+                    {"file", candidate.file->name},
                     {"point", candidate.point}};
-        const std::string id = fmt::format("{}/{}/{}", entry.task.name, candidate.file->name, words_of(candidate.point));
+        const std::string id =
+            fmt::format("{}/{}/{}", entry.task.name, candidate.file->name, words_of(candidate.point));
         record["id"] = id;
         if (built[i].outcome != Outcome::correct) {
             sink(failure(record, name(built[i].outcome), built[i].log));
@@ -244,12 +246,9 @@ void try_micros(const std::vector<Micro>& micros, Device& device, Builder& build
         std::string point;
         for (const auto& [name, value] : micro.defines)
             point += fmt::format("{}{}={}", point.empty() ? "" : ",", name, value);
-        Json record{{"op", micro.op},
-                    {"file", requests[i].file},
-                    {"kernel", kernel},
-                    {"point", micro.defines},
-                    {"workload", micro.op},
-                    {"id", fmt::format("{}/{}/{}", micro.op, kernel, point)}};
+        Json record{{"op", micro.op},       {"file", requests[i].file},
+                    {"kernel", kernel},     {"point", micro.defines},
+                    {"workload", micro.op}, {"id", fmt::format("{}/{}/{}", micro.op, kernel, point)}};
         if (built[i].outcome != Outcome::correct) {
             sink(failure(record, name(built[i].outcome), built[i].log));
             continue;

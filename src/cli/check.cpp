@@ -87,18 +87,18 @@ Json described(const Checked& checked, const DeviceInfo& gpu) {
     Json measurements = Json::array();
     for (const Measurement& measurement : evaluation.measurements) measurements.push_back(to_json(measurement));
     Json document{{"outcome", name(evaluation.outcome)},
-            {"task", evaluation.task},
-            {"digest", evaluation.digest},
-            {"tunables", evaluation.tunables},
-            {"device", evaluation.device},
-            {"reports", reports},
-            {"workloads", workloads},
-            {"left_out", evaluation.verdict.left_out},
-            {"resources", to_json(evaluation.resources)},
-            {"counters", checked.counters ? to_json(*checked.counters) : Json()},
-            {"measurements", measurements},
-            {"schedules", to_json(checked.schedules)},
-            {"log", json_text(evaluation.verdict.log)}};
+                  {"task", evaluation.task},
+                  {"digest", evaluation.digest},
+                  {"tunables", evaluation.tunables},
+                  {"device", evaluation.device},
+                  {"reports", reports},
+                  {"workloads", workloads},
+                  {"left_out", evaluation.verdict.left_out},
+                  {"resources", to_json(evaluation.resources)},
+                  {"counters", checked.counters ? to_json(*checked.counters) : Json()},
+                  {"measurements", measurements},
+                  {"schedules", to_json(checked.schedules)},
+                  {"log", json_text(evaluation.verdict.log)}};
     add_to(document, profile_of(checked, gpu));
     return document;
 }
@@ -130,9 +130,9 @@ std::string story(const Checked& checked, const KernelFile& file, const DeviceIn
                                 : fmt::format("{} runs differ, first with seed {}", checked.schedules.different,
                                               checked.schedules.seed));
     for (const Measurement& measurement : evaluation.measurements)
-        text += fmt::format("  {:<24} {:.0f} ns (median of {}; {:.0f} to {:.0f})\n", shown(Axes(measurement.axes)),
-                            measurement.median_ns, measurement.samples_ns.size(), measurement.low_ns,
-                            measurement.high_ns);
+        text +=
+            fmt::format("  {:<24} {:.0f} ns (median of {}; {:.0f} to {:.0f})\n", shown(Axes(measurement.axes)),
+                        measurement.median_ns, measurement.samples_ns.size(), measurement.low_ns, measurement.high_ns);
     text += shown(profile_of(checked, gpu), file.text, colours(1));
     if (!evaluation.verdict.log.empty()) text += "\n" + evaluation.verdict.log + "\n";
     return text;

@@ -10,13 +10,13 @@ namespace recuda {
 namespace {
 
 constexpr double kSectorBytes = 32, kLanes = 32, kWidestBytes = 16;
-constexpr double kNoticeable = 0.05;      // share of the kernel below which a line is not spoken of
-constexpr double kWasteful = 1.5;         // so many times what would do
-constexpr double kIdleLanes = 0.7;        // share of lanes at work
-constexpr double kDivergent = 0.25;       // share of a line's branches that split their warp
+constexpr double kNoticeable = 0.05;  // share of the kernel below which a line is not spoken of
+constexpr double kWasteful = 1.5;     // so many times what would do
+constexpr double kIdleLanes = 0.7;    // share of lanes at work
+constexpr double kDivergent = 0.25;   // share of a line's branches that split their warp
 constexpr double kLowOccupancy = 0.5;
-constexpr double kNarrowBytes = 4;        // a lane
-constexpr double kNarrowShare = 0.25;     // of all requests
+constexpr double kNarrowBytes = 4;     // a lane
+constexpr double kNarrowShare = 0.25;  // of all requests
 constexpr size_t kMostOfAKind = 3;
 
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
@@ -86,7 +86,9 @@ class Reader {
             fmt::format("a lane moves {:.0f} byte{} a request: {:.0f} bytes (uint4, float4) would take {} of the "
                         "requests, and more of them would be under way at once",
                         std::max(1.0, width), width < 1.5 ? "" : "s", kWidestBytes,
-                        width < 1.5 ? "a sixteenth" : width < 3 ? "an eighth" : "a quarter"));
+                        width < 1.5 ? "a sixteenth"
+                        : width < 3 ? "an eighth"
+                                    : "a quarter"));
     }
 
     void banks(const LineCounters& line) {

@@ -47,12 +47,9 @@ constexpr Field<Chain, int64_t> kChainFields[] = {
 };
 
 constexpr Field<LaunchCounters> kTotalFields[] = {
-    {"blocks", &LaunchCounters::blocks},
-    {"threads", &LaunchCounters::threads},
-    {"warps", &LaunchCounters::warps},
-    {"working_warps", &LaunchCounters::working_warps},
-    {"barriers", &LaunchCounters::barriers},
-    {"issue_cycles", &LaunchCounters::issue_cycles},
+    {"blocks", &LaunchCounters::blocks},     {"threads", &LaunchCounters::threads},
+    {"warps", &LaunchCounters::warps},       {"working_warps", &LaunchCounters::working_warps},
+    {"barriers", &LaunchCounters::barriers}, {"issue_cycles", &LaunchCounters::issue_cycles},
 };
 
 nlohmann::json line_json(const LineCounters& line) {
@@ -60,8 +57,7 @@ nlohmann::json line_json(const LineCounters& line) {
     for (const auto& field : kLineFields) json[field.name] = line.*field.value;
     for (const auto& field : kTrafficFields) {
         const Traffic& traffic = line.*field.value;
-        json[field.name] = {
-            {"requests", traffic.requests}, {"bytes", traffic.bytes}, {"sectors", traffic.sectors}};
+        json[field.name] = {{"requests", traffic.requests}, {"bytes", traffic.bytes}, {"sectors", traffic.sectors}};
     }
     return json;
 }

@@ -49,8 +49,8 @@ struct Chain {
 struct LaunchCounters : LineCounters {
     uint64_t blocks = 0, threads = 0, warps = 0;
     uint64_t working_warps = 0;  // that ran the load or store that most ran; all where there is none
-    uint64_t barriers = 0;      // of blocks, each complete
-    uint64_t issue_cycles = 0;  // of one scheduler, at each instruction's documented throughput
+    uint64_t barriers = 0;       // of blocks, each complete
+    uint64_t issue_cycles = 0;   // of one scheduler, at each instruction's documented throughput
     Chain chain;
 
     void add(const LaunchCounters& other);

@@ -28,21 +28,22 @@ Work work_of(const LaunchCounters& counted, const PlannedLaunch& launch, const E
     const Occupancy occupancy = occupancy_of({.threads = threads, .shared_bytes = launch.shared_bytes}, run.info);
     const double warps = static_cast<double>(launch.grid.volume()) * ((threads + 31) / 32);
     const double working = static_cast<double>(counted.working_warps) * part;
-    return {counted,
-            run.scale * part,
-            at_least_one(static_cast<double>(launch.grid.volume()) * run.scale),
-            at_least_one(occupancy.blocks),
-            at_least_one(working == 0 ? warps : std::min(working, warps)) * run.scale};
+    return {counted, run.scale * part, at_least_one(static_cast<double>(launch.grid.volume()) * run.scale),
+            at_least_one(occupancy.blocks), at_least_one(working == 0 ? warps : std::min(working, warps)) * run.scale};
 }
 
 /// Cycles that one warp waits and issues by itself.
 double serial_cycles(const Work& work, const EstimateConstants& constants) {
     const Chain& chain = work.counted.chain;
     const std::pair<int64_t, double> steps[] = {
-        {chain.arithmetic, constants.arithmetic}, {chain.special, constants.special},
-        {chain.warp, constants.warp},             {chain.shared, constants.shared},
-        {chain.global, constants.global},         {chain.barrier, constants.barrier},
-        {chain.tensor, constants.tensor},         {chain.branch, constants.branch},
+        {chain.arithmetic, constants.arithmetic},
+        {chain.special, constants.special},
+        {chain.warp, constants.warp},
+        {chain.shared, constants.shared},
+        {chain.global, constants.global},
+        {chain.barrier, constants.barrier},
+        {chain.tensor, constants.tensor},
+        {chain.branch, constants.branch},
     };
     double cycles = work.of(work.counted.issue_cycles) * constants.own_issue;
     for (const auto& [count, each] : steps)

@@ -23,7 +23,7 @@ struct EstimateConstants {
     // Waits of one warp, a step of its chain each, in cycles.
     double arithmetic = 2.6;  // 4 for a dependent multiply-add; PTX has more instructions than machine code
     double special = 19;
-    double warp = 20;     // a shuffle: 23
+    double warp = 20;  // a shuffle: 23
     double shared = 29;
     double global = 610;  // an L2 hit 260, memory beyond 800
     double barrier = 38;
@@ -52,8 +52,9 @@ struct EstimatedRun {
     const Counters& counters;
     const LaunchPlan& plan;
     const DeviceInfo& info;
-    double scale = 1;        // > 1: of a workload with so many times the tokens, taken to have so many times the blocks
-    double least_bytes = 0;  // traffic of the workload as counted that must pass through memory; 0: all that was counted
+    double scale = 1;  // > 1: of a workload with so many times the tokens, taken to have so many times the blocks
+    double least_bytes =
+        0;  // traffic of the workload as counted that must pass through memory; 0: all that was counted
 };
 
 double estimate(const EstimatedRun& run, const EstimateConstants& constants = {});

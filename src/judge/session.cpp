@@ -78,8 +78,8 @@ std::string float_atomic_of(const Program& program) {
 std::vector<BuiltLaunch> built_launches(const Program& program) {
     std::vector<BuiltLaunch> launches;
     for (const PlannedLaunch& planned : program.plan(0).launches) {
-        BuiltLaunch& launch = launches.emplace_back(
-            BuiltLaunch{planned.kernel, planned.grid, planned.block, planned.shared_bytes, {}});
+        BuiltLaunch& launch =
+            launches.emplace_back(BuiltLaunch{planned.kernel, planned.grid, planned.block, planned.shared_bytes, {}});
         const std::vector<Binary>& binaries = program.built().front();
         if (planned.unit >= binaries.size()) continue;
         if (const Entry* entry = binaries[planned.unit].find(planned.kernel)) launch.resources = entry->resources;

@@ -38,8 +38,7 @@ Weight weight_of(const ptx::Statement& statement) {
     const bool floating = statement.has("f32") || statement.has("f16") || statement.has("bf16") ||
                           statement.has("f16x2") || statement.has("bf16x2");
     if (opcode == "mov" || opcode == "cvta" || opcode == "bra") return {1, 0, 0};
-    if (opcode == "ex2" || opcode == "lg2" || opcode == "sin" || opcode == "cos" || opcode == "tanh")
-        return {8, 0, 1};
+    if (opcode == "ex2" || opcode == "lg2" || opcode == "sin" || opcode == "cos" || opcode == "tanh") return {8, 0, 1};
     if (opcode == "rcp" || opcode == "rsqrt" || opcode == "sqrt")
         return approximate ? Weight{8, 0, 1} : Weight{16, 8, 1};
     if (opcode == "div" && (floating || statement.has("f64")))
@@ -108,8 +107,14 @@ class Stretch {
     /// What the longest chain has gained since this was last asked.
     Cost gained() {
         const auto since = [&](Step kind) { return static_cast<int16_t>(longest_.steps[kind] - charged_.steps[kind]); };
-        const Cost cost{1,           since(arithmetic), since(special), since(warp), since(shared), since(global),
-                        since(barrier), since(tensor)};
+        const Cost cost{1,
+                        since(arithmetic),
+                        since(special),
+                        since(warp),
+                        since(shared),
+                        since(global),
+                        since(barrier),
+                        since(tensor)};
         charged_ = longest_;
         return cost;
     }

@@ -36,7 +36,8 @@ TEST(Counters, SectorsByTheDistanceOfLanes) {
         uint64_t sectors;
     } const cases[] = {{0, 1}, {4, 4}, {8, 8}, {12, 12}, {16, 16}, {32, 32}, {64, 32}, {128, 32}};
     for (const auto& [apart, sectors] : cases) {
-        const Counters reads = counted("ld.global.u32 %r4, [%rd3];\nst.shared.u32 [s], 1;\nadd.u32 %r5, %r4, 1;\n", apart);
+        const Counters reads =
+            counted("ld.global.u32 %r4, [%rd3];\nst.shared.u32 [s], 1;\nadd.u32 %r5, %r4, 1;\n", apart);
         EXPECT_EQ(reads.global_read.requests, 1u) << apart;
         EXPECT_EQ(reads.global_read.bytes, 128u) << apart;
         EXPECT_EQ(reads.global_read.sectors, sectors) << apart;
@@ -53,9 +54,12 @@ TEST(Counters, PassesOverTheBanks) {
         uint32_t bytes_apart;
         uint64_t passes, ideal;
     } const cases[] = {
-        {"st.shared.u32 [%r4], %r2;\n", 4, 1, 1},   {"st.shared.u32 [%r4], %r2;\n", 8, 2, 1},
-        {"st.shared.u32 [%r4], %r2;\n", 64, 16, 1}, {"st.shared.u32 [%r4], %r2;\n", 128, 32, 1},
-        {"st.shared.u64 [%r4], %rd1;\n", 8, 2, 2},  {"st.shared.v4.u32 [%r4], {%r2, %r2, %r2, %r2};\n", 16, 4, 4},
+        {"st.shared.u32 [%r4], %r2;\n", 4, 1, 1},
+        {"st.shared.u32 [%r4], %r2;\n", 8, 2, 1},
+        {"st.shared.u32 [%r4], %r2;\n", 64, 16, 1},
+        {"st.shared.u32 [%r4], %r2;\n", 128, 32, 1},
+        {"st.shared.u64 [%r4], %rd1;\n", 8, 2, 2},
+        {"st.shared.v4.u32 [%r4], {%r2, %r2, %r2, %r2};\n", 16, 4, 4},
         {"st.shared.v4.u32 [%r4], {%r2, %r2, %r2, %r2};\n", 32, 8, 4},
     };
     for (const auto& [access, apart, passes, ideal] : cases) {
@@ -68,7 +72,8 @@ TEST(Counters, PassesOverTheBanks) {
 
 TEST(Counters, LanesAndDivergence) {
     // Lanes below n skip two instructions.
-    const std::string skip = "setp.lt.u32 %p1, %r2, %r1;\n@%p1 bra done;\nadd.u32 %r5, %r2, 1;\nadd.u32 %r6, %r5, 1;\ndone:\n";
+    const std::string skip =
+        "setp.lt.u32 %p1, %r2, %r1;\n@%p1 bra done;\nadd.u32 %r5, %r2, 1;\nadd.u32 %r6, %r5, 1;\ndone:\n";
     struct {
         uint32_t skipping;
         uint64_t divergent, idle;  // idle: lanes that do not run the two
@@ -106,7 +111,8 @@ TEST(Counters, AtomicsThatMeet) {
         EXPECT_EQ(seen.atomic_conflicts, conflicts) << apart;
         EXPECT_EQ(seen.atomic_repeats, repeats) << apart;  // block 1 begins where block 0 did
     }
-    EXPECT_EQ(counted("st.shared.u32 [s], 0;\nbar.sync 0;\natom.shared.add.u32 %r4, [s], 1;\n", 0).atomic_conflicts, 31u);
+    EXPECT_EQ(counted("st.shared.u32 [s], 0;\nbar.sync 0;\natom.shared.add.u32 %r4, [s], 1;\n", 0).atomic_conflicts,
+              31u);
 }
 
 TEST(Counters, ChainsOfWhatWaitsForWhat) {
@@ -114,10 +120,12 @@ TEST(Counters, ChainsOfWhatWaitsForWhat) {
     EXPECT_EQ(loads("ld.global.u32 %r4, [%rd3];\nld.global.u32 %r5, [%rd3+4];\nadd.u32 %r6, %r4, %r5;\n"), 1)
         << "side by side";
     EXPECT_EQ(loads("ld.global.u32 %r4, [%rd3];\nadd.u32 %r5, %r4, 1;\nld.global.u32 %r6, [%rd3+4];\n"
-                    "add.u32 %r7, %r6, %r5;\n"), 1)
+                    "add.u32 %r7, %r6, %r5;\n"),
+              1)
         << "the second does not need the first, wherever it stands";
     EXPECT_EQ(loads("ld.global.u64 %rd4, [%rd3];\nadd.u64 %rd5, %rd3, %rd4;\nld.global.u32 %r4, [%rd5];\n"
-                    "add.u32 %r5, %r4, 1;\n"), 2)
+                    "add.u32 %r5, %r4, 1;\n"),
+              2)
         << "an address that was loaded";
     EXPECT_EQ(loads("ld.global.u32 %r4, [%rd3];\nst.global.u32 [%rd3+8], %r4;\nld.global.u32 %r5, [%rd3+4];\n"), 2)
         << "a store may have changed what is read";
@@ -135,7 +143,8 @@ TEST(Counters, ChainsOfWhatWaitsForWhat) {
 TEST(Counters, LaunchesAreKeptApart) {
     Machine machine(entry_of("st.global.u32 [%rd3], %r2;\n"), "k.ptx", {.seed = 7, .threads = 1});
     machine.buffer("x", std::vector<uint32_t>(4096));
-    Launch first{.module = 0, .entry = "k", .grid = {2}, .block = {32}, .arguments = {machine.at("x"), Machine::value(4u)}};
+    Launch first{
+        .module = 0, .entry = "k", .grid = {2}, .block = {32}, .arguments = {machine.at("x"), Machine::value(4u)}};
     Launch second = first;
     second.grid = {3};
     const Launch launches[] = {first, second};
