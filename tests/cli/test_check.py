@@ -195,6 +195,9 @@ class Check(Case):
         for words in ("occupancy", "hot lines", "a number to rank kernels of one task by, not a time", "2 blocks for 132 SMs"):
             self.assertIn(words, story)
         self.assertNotIn("\033", story)
+        self.write("tuned.cu", TUNED)
+        story = self.run_program("check", "tuned.cu", "--device", "vgpu", "--axes", "T=2", "--all").stdout
+        self.assertRegex(story, r"outcome +estimate +registers +occupancy\n(  correct +\d+ +\d+ +\d+ %  BLOCK=(128|256)\n){2}\n")
         self.refused("check", "kernel.cu", "--gpu", "l40", code=2, saying=["there is no GPU l40", "did you mean"])
 
     def test_triton_kernels(self):
