@@ -26,7 +26,8 @@ struct Work {
 Work work_of(const LaunchCounters& counted, const PlannedLaunch& launch, const EstimatedRun& run, double part) {
     const auto threads = static_cast<uint32_t>(launch.block.volume());
     const Occupancy occupancy = occupancy_of({.threads = threads, .shared_bytes = launch.shared_bytes}, run.info);
-    const double warps = static_cast<double>(launch.grid.volume()) * ((threads + 31) / 32);
+    const uint64_t warps_of_block = (threads + 31) / 32;
+    const auto warps = static_cast<double>(launch.grid.volume() * warps_of_block);
     const double working = static_cast<double>(counted.working_warps) * part;
     return {counted, run.scale * part, at_least_one(static_cast<double>(launch.grid.volume()) * run.scale),
             at_least_one(occupancy.blocks), at_least_one(working == 0 ? warps : std::min(working, warps)) * run.scale};

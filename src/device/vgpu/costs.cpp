@@ -55,10 +55,12 @@ Step wait_of(const ptx::Statement& statement) {
     const std::string_view opcode = statement.opcode();
     if (opcode == "shfl" || opcode == "vote" || opcode == "match" || opcode == "redux") return warp;
     if (opcode == "bar" || opcode == "barrier") return barrier;
-    if (opcode == "mma" || opcode == "wgmma" ||
-        (opcode == "wmma" && statement.parts.size() > 1 && statement.parts[1] == "mma"))
+    const std::string_view second = statement.parts.size() > 1 ? statement.parts[1] : std::string_view();
+    if (opcode == "mma" || (opcode == "wgmma" && second == "mma_async") || (opcode == "wmma" && second == "mma"))
         return tensor;
     if (opcode == "ldmatrix") return shared;
+    // What an mbarrier's phase is waited for is mostly a copy from memory.
+    if (opcode == "mbarrier" && (second == "try_wait" || second == "test_wait")) return global;
     const bool loads = opcode == "ld" || opcode == "ldu" || opcode == "atom" || opcode == "wmma";
     if (!loads) return opcode == "cp" && statement.has("wait_group") ? global : arithmetic;
     if (statement.has("param") || statement.has("const")) return arithmetic;
