@@ -56,7 +56,8 @@ void run_group(Warp& warp, const Instruction* code, Tally::Executed* executed) {
             active &= in.guard_negated ? ~warp.predicate(in.guard) : warp.predicate(in.guard);
         if constexpr (kCount) {
             ++executed[in.index].warps;
-            executed[in.index].lanes += std::popcount(active);
+            // A branch is run by all lanes, whether they take it or not.
+            executed[in.index].lanes += std::popcount(in.mix == Mix::branch ? warp.active : active);
             if (in.mix == Mix::branch && active != 0 && active != warp.active) ++executed[in.index].divergent;
         }
         if (active == 0) continue;

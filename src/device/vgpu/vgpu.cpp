@@ -308,8 +308,9 @@ Execution Vgpu::run(std::span<const Launch> launches, const RunOptions& options)
     const auto deadline =
         std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(span);
     for (const Launch& launch : launches) {
+        Counters own;
         try {
-            run_one(launch, options, deadline, execution, *counters);
+            run_one(launch, options, deadline, execution, own);
         } catch (const Unsupported& error) {
             execution.outcome = Outcome::unsupported;
             execution.log = error.what();
@@ -317,6 +318,10 @@ Execution Vgpu::run(std::span<const Launch> launches, const RunOptions& options)
             execution.outcome = Outcome::launch_refused;
             execution.log = refused.why;
         }
+        own.launches = {own};
+        own.launches.resize(counters->launches.size() + 1);
+        std::rotate(own.launches.begin(), own.launches.begin() + 1, own.launches.end());
+        counters->add(own);
         if (execution.outcome != Outcome::correct) break;
     }
     execution.counters = std::move(counters);

@@ -260,7 +260,8 @@ bool reach_shared(Warp& warp, const Instruction& in, const uint64_t* address, Ma
     } else {
         for (Mask rest = active; rest != 0; rest &= rest - 1)
             if (!shared.atomic(warp, in, first_lane(rest), address[first_lane(rest)], width)) return false;
-        if (warp.block->worker->tally.on) warp.block->worker->tally.memory[in.index].count_atomic(address, active, false);
+        if (warp.block->worker->tally.on)
+            warp.block->worker->tally.memory[in.index].count_atomic(address, active, false);
     }
     access.contiguous = pattern.contiguous;
     for (uint32_t lane = 0; lane < kLanes; ++lane) access.lane[lane] = shared.data() + address[lane];
