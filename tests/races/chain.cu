@@ -9,9 +9,10 @@
 extern "C" __global__ void chain(int* data, int* flag, int* y) {
     const int t = threadIdx.x;
     const auto wait = [&](int* which) {
+        int seen;
         if (t == 0) {
-            while (atomicAdd(which, 0) == 0) {}
-            __threadfence();
+            do asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(seen) : "l"(which) : "memory");
+            while (seen == 0);
         }
         __syncthreads();
     };
@@ -23,16 +24,12 @@ extern "C" __global__ void chain(int* data, int* flag, int* y) {
 #ifndef MIDDLE_DOES_NOT_WAIT
         wait(flag);
 #endif
-        if (t == 0) {
+        if (t == 32) {
 #ifndef NO_MIDDLE_FENCE
             __threadfence();
+#endif
             atomicExch(flag + 1, 1);
-#endif
         }
-#ifdef NO_MIDDLE_FENCE
-        // Another thread passes it on, without a fence of its own.
-        if (t == 32) atomicExch(flag + 1, 1);
-#endif
     } else {
         wait(flag + 1);
         y[t] = data[63 - t];  // race

@@ -10,6 +10,8 @@
 extern "C" __global__ void count(const int* x, int* bins) {
     __shared__ int own[64];
     const int t = threadIdx.x;
+    if (t >= 32) own[t - 32] = t;
+    __syncthreads();
     if (t >= 32) own[t - 32] = 0;  // race: NOT_CLEARED_IN_TIME
 #ifndef NOT_CLEARED_IN_TIME
     __syncthreads();

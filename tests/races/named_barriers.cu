@@ -15,7 +15,9 @@ extern "C" __global__ void pipe(int* y) {
             if (round > 0) asm volatile("bar.sync 2, 64;" ::: "memory");
 #endif
             slot[lane] = round * 100 + lane;  // race
-#ifndef NO_FULL
+#if defined(NO_EMPTY)
+            asm volatile("bar.sync 1, 64;" ::: "memory");
+#elif !defined(NO_FULL)
             asm volatile("bar.arrive 1, 64;" ::: "memory");
 #endif
         } else {

@@ -5,7 +5,7 @@
 //   buffer: tail:i32[1]=zeros
 //   buffer: y:i32[320]=zeros
 //   clean
-//   global_race: NO_SPACE_CHECK
+//   global_race?: NO_SPACE_CHECK
 //   global_race: NO_CONSUMER_RELEASE
 #include <cuda/atomic>
 extern "C" __global__ void ring(int* slot, int* head, int* tail, int* y) {

@@ -4,7 +4,7 @@
 //   buffer: y:i32[512]=zeros
 //   clean
 //   shared_race: NO_BARRIER
-//   global_race: SHARED_TILE
+//   global_race?: SHARED_TILE
 extern "C" __global__ void fetch(int* counter, int* y) {
     __shared__ int tile;
     for (;;) {

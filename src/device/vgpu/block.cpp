@@ -180,7 +180,7 @@ Block::State Block::run(Worker& by, int64_t slice) {
             launch->timed_out = launch->stop = true;
             return State::finished;
         }
-        if (!all_spin()) {
+        if (!all_spin() || (cluster->size() == 1 && cluster->resume_deferred())) {
             spins_ = 0;
         } else if (spins_alone()) {
             for (const uint32_t index : order_)

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "device/vgpu/block.h"
+#include "device/vgpu/cluster.h"
 #include "device/vgpu/memory/global_race.h"
 #include "device/vgpu/memory/shared.h"
 
@@ -68,6 +69,7 @@ bool check_initialised(Warp& warp, const Instruction& in, const Buffer& buffer, 
     for (Mask rest = active; rest != 0; rest &= rest - 1)
         if (std::memchr(shadow + (address[first_lane(rest)] - buffer.base), 0, width) != nullptr) lanes |= rest & -rest;
     if (lanes == 0) return true;
+    if (buffer.followed && warp.block->cluster->defer(warp, in)) return false;
     const int64_t offset = address[first_lane(lanes)] - buffer.base;
     warp.fault(
         in, lanes,

@@ -174,7 +174,7 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
         if (written == kPeerStamp || read_stamp_[g] == kPeerStamp)
             return check_peer(warp, in, lane, address, width, reads, writes, values);
         if (reads && written < order_->start()) {
-            if (ranks_ > 1 && warp.block->cluster->defer(warp, in)) return false;
+            if (warp.block->cluster->defer(warp, in)) return false;
             const auto [name, offset] = name_of(address);
             warp.fault(in, Mask{1} << lane,
                        {.check = Check::uninitialised,
