@@ -243,7 +243,8 @@ void Vgpu::follow(const Launch& launch, const Program& program) {
     for (size_t i = 0; i < launch.arguments.size() && i < Writes::kMostParameters; ++i)
         if (launch.arguments[i].kind != Argument::Kind::value) buffers |= uint64_t{1} << i;
     const bool all = program.writes.may_reach_all(buffers);
-    memory_.follow([&](const Buffer& buffer) { return !buffer.constant && (all || buffer.of_module || &buffer == workspace_); });
+    memory_.follow(
+        [&](const Buffer& buffer) { return !buffer.constant && (all || buffer.of_module || &buffer == workspace_); });
     for (uint32_t i = 0; i < launch.arguments.size() && !all; ++i) {
         const Argument& argument = launch.arguments[i];
         if (argument.kind == Argument::Kind::value || !program.writes.may_reach(i, buffers)) continue;

@@ -254,9 +254,9 @@ std::string Request::reason(const Before& earlier) const {
     const auto [block, stamp, instruction, warp] = *earlier.event;
     const bool other_strong = (earlier.at->mode & kStrong) != 0;
     if (strong_ && other_strong)
-        return fmt::format("the scope of one of them is no more than its {}",
-                           std::min(scope_of(in_.mode), scope_of(earlier.at->mode)) == Scope::block ? "block"
-                                                                                                    : "cluster");
+        return fmt::format(
+            "the scope of one of them is no more than its {}",
+            std::min(scope_of(in_.mode), scope_of(earlier.at->mode)) == Scope::block ? "block" : "cluster");
     if (order_.lacks_fence(thread_, block, earlier.thread, stamp)) return "a flag is read without a fence behind it";
     if (strong_ || other_strong) return "only one of them is atomic or volatile";
     return block == me_ ? "there is no barrier between them"
@@ -299,7 +299,8 @@ bool Request::report(Slot slot, uint64_t granule) {
 void GlobalRaces::begin(GlobalMemory& memory, uint64_t blocks, bool parallel) {
     parallel_ = parallel;
     memory_ = &memory;
-    if (blocks >= ~uint32_t{0} - next_) next_ = 1;  // the events of earlier launches do not count, whatever their blocks
+    if (blocks >= ~uint32_t{0} - next_)
+        next_ = 1;  // the events of earlier launches do not count, whatever their blocks
     first_ = next_;
     next_ += static_cast<uint32_t>(blocks);
     if (!events_.begin(&first_cell_)) forget();
@@ -362,8 +363,7 @@ bool GlobalRaces::check(Warp& warp, const Instruction& in, Buffer& buffer, const
     const auto ready = [&] {
         const RaceShadow* shadow = buffer.races.get();
         return shadow != nullptr && shadow->granules != 0 && shadow->shift <= shift &&
-               shadow->columns[slot].used == first_cell_ &&
-               (!reads || shadow->columns[kOtherRead].used == first_cell_);
+               shadow->columns[slot].used == first_cell_ && (!reads || shadow->columns[kOtherRead].used == first_cell_);
     };
     while (!ready())
         exclusively(held, [&] {

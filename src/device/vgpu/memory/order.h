@@ -109,8 +109,8 @@ class Order {
     uint32_t base_ = 0, total_ = 0;  // the block's first warp among those of its cluster, and how many those are
     uint32_t first_scope_ = 0;       // of those that are followed
     bool flags_ = false, partial_ = false;
-    bool dirty_ = false;  // what threads hand on has changed since they last met
-    bool used_ = false;   // any of them has anything
+    bool dirty_ = false;             // what threads hand on has changed since they last met
+    bool used_ = false;              // any of them has anything
     std::vector<uint32_t> numbers_;  // of the cluster's blocks
     std::vector<uint32_t> warp_seen_;
     // [warp][other of the cluster]: the other's accesses up to this stamp are ordered before this warp
