@@ -35,7 +35,8 @@ class Flow {
         do {
             changed_ = false;
             for (const ptx::Statement& statement : entry.body) visit(statement);
-        } while (changed_ && !writes_.everything);
+        } while (changed_);
+        for (const ptx::Statement& statement : entry.body) visit_effect(statement);
     }
 
     Writes writes() && { return std::move(writes_); }
@@ -61,7 +62,6 @@ class Flow {
         if (origin == 0 || (origin & kFromMemory) != 0) writes_.everything = true;
         if (std::find(writes_.sites.begin(), writes_.sites.end(), origin) != writes_.sites.end()) return;
         writes_.sites.push_back(origin);
-        changed_ = true;
     }
 
     /// Stores of all kinds, and what may be one.
@@ -97,7 +97,6 @@ class Flow {
     }
 
     void visit(const ptx::Statement& statement) {
-        visit_effect(statement);
         const auto& operands = statement.operands;
         if (operands.empty() || !has_destination(statement)) return;
         const std::string_view opcode = statement.opcode();

@@ -33,7 +33,8 @@ class Events {
         std::vector<uint32_t> last;
     };
 
-    Events() : chunks_(kMost / kChunk) {}
+    /// At most so many.
+    explicit Events(uint32_t most = kMost) : chunks_(most / kChunk) {}
 
     /// A launch begins: the cell of its first event. False where numbers have run out: everything is to be forgotten.
     bool begin(uint32_t* first_cell);
