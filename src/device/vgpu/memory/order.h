@@ -95,6 +95,8 @@ class Order {
     struct Thread {
         View known, taken[kScopes];
         Fenced fenced[kScopes];
+        View polled;  // what it took up last, so that a loop which waits does it once
+        bool acquired = false;
     };
     uint32_t owner(Scope scope) const;
     View view_of(uint32_t warp, uint32_t lane) const;
