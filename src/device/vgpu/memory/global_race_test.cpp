@@ -259,6 +259,11 @@ TEST(Workspace, IsThereForCooperativeLaunchesAlone) {
     launch.cooperative = true;
     EXPECT_EQ(machine.device().run(std::span(&launch, 1), {}).outcome, Outcome::correct);
     EXPECT_NE(machine.values<uint64_t>("x", 1)[0], 0u);
+    launch.grid = {4096};
+    EXPECT_EQ(machine.device().run(std::span(&launch, 1), {}).outcome, Outcome::correct);
+    launch.grid = {132 * 32 + 1};
+    EXPECT_EQ(machine.device().run(std::span(&launch, 1), {}).outcome, Outcome::launch_refused);
+    launch.grid = {4};
     launch.cooperative = false;
     const Execution done = machine.device().run(std::span(&launch, 1), {});
     ASSERT_FALSE(done.reports.empty());

@@ -113,6 +113,7 @@ class SharedMemory {
         uint32_t rank = 0, thread = 0;
         const Instruction* at = nullptr;
         uint32_t line = 0, stamp = 0;
+        bool any_lane = false;  // of the thread's warp: which one is not known
     };
     /// A granule that another block has touched: the last write and the reads since, the last one of each warp.
     struct PeerShadow {
