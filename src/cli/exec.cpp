@@ -224,6 +224,12 @@ ExecResult run(const ExecWords& words, const std::string& source, const std::vec
     const BuildResult built = make_builder({.workers = 1})->build(request);
     if (built.outcome != Outcome::correct) return {"build_failed", {}, built.log, {}};
     const Binary& binary = built.binaries.front();
+    ModuleId module = 0;
+    try {
+        module = device->load(binary);
+    } catch (const Error& error) {
+        return {"build_failed", {}, error.what(), {}};
+    }
     const Entry* entry = find_kernel(binary, planned.kernel);
     if (entry == nullptr) {
         std::vector<std::string> known;
@@ -233,12 +239,6 @@ ExecResult run(const ExecWords& words, const std::string& source, const std::vec
     }
     check_entry(planned, *entry, limits);
 
-    ModuleId module = 0;
-    try {
-        module = device->load(binary);
-    } catch (const Error& error) {
-        return {"build_failed", {}, error.what(), {}};
-    }
     DeviceBuffers on(*device, buffers);
     Launch launch{.module = module,
                   .entry = entry->name,

@@ -15,8 +15,8 @@
 namespace recuda::vgpu {
 namespace {
 
-constexpr int64_t kBarrierCost = 32;  // instructions that coming to a barrier counts as: what it costs here
-constexpr int64_t kTurn = 4096;       // instructions of a warp before the next one runs
+constexpr uint64_t kMaxPrintedBytes = 8u << 20;  // by one launch
+constexpr int64_t kTurn = 4096;                  // instructions of a warp before the next one runs
 
 std::string barrier_name(uint8_t number) {
     if (number == kPhaseWait) return "an mbarrier";
@@ -70,6 +70,16 @@ void run_group(Warp& warp, const Instruction* code, Tally::Executed* executed) {
 
 Worker::Worker(LaunchState& state) : launch(state), last_buffer(state.program->code.size(), nullptr) {
     tally.prepare(*state.program, state.count);
+}
+
+void Worker::print(uint64_t block, std::string text) {
+    const uint64_t before = launch.printed_bytes.fetch_add(text.size());
+    if (before > kMaxPrintedBytes) return;
+    if (before + text.size() > kMaxPrintedBytes) {
+        text.resize(kMaxPrintedBytes - before);
+        text += "\n[what the kernel prints beyond 8 MiB is left out]\n";
+    }
+    printed.emplace_back(block, std::move(text));
 }
 
 void Block::start(Worker& by, uint64_t number, SharedMemory::Places* places) {
@@ -267,7 +277,7 @@ void Block::compare_snapshot(Warp& warp) {
     }();
     const bool equal = known.valid && known.places == places && known.frame == running->frame &&
                        known.changes == changes &&
-                       std::memcmp(known.registers.data(), running->frame->registers, bytes) == 0;
+                       (bytes == 0 || std::memcmp(known.registers.data(), running->frame->registers, bytes) == 0);
     // Groups may wait for each other: nothing is known before each of them has had its turn.
     known.repeats = equal ? known.repeats + 1 : 0;
     known.same = known.repeats > 0 && known.repeats >= runnable;
@@ -333,8 +343,11 @@ bool Block::diverges(Warp& warp, const Instruction& in, Mask lanes) {
 void Block::arrive(Warp& warp, const Instruction& in, uint32_t number, uint32_t count, Mask lanes, bool waits,
                    Mask votes) {
     if (waits && diverges(warp, in, lanes)) return;
-    warp.budget -= kBarrierCost;
     if (worker->tally.on && live_threads < launch->threads) ++worker->tally.memory[in.index].early_exits;
+    if (warp.barriers_left > 0) {
+        --warp.barriers_left;
+        warp.fuel = std::min(launch->fuel, warp.fuel + kFuelOfBarrier);
+    }
     Barrier& barrier = barriers[number];
     if (!barrier.in_use) {
         barrier = {.in_use = true, .expected = count, .lanes = std::vector<Mask>(warps.size(), 0), .clock = {}};
