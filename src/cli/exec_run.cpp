@@ -179,13 +179,13 @@ ExecResult run_exec(const ExecRequest& request) {
     const BuildResult built = make_builder({.workers = 1})->build(to_build);
     if (built.outcome != Outcome::correct) return {.outcome = "build_failed", .log = built.log};
     const Binary& binary = built.binaries.front();
-    const Entry& entry = kernel_of(binary, planned, limits);
     ModuleId module = 0;
     try {
         module = device->load(binary);
     } catch (const Error& error) {
         return {.outcome = "build_failed", .log = error.what()};
     }
+    const Entry& entry = kernel_of(binary, planned, limits);
     DeviceBuffers on(*device, request.buffers);
     const Launch launch = launch_of(planned, entry, module, on);
     ExecResult result;

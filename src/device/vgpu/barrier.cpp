@@ -12,8 +12,6 @@
 namespace recuda::vgpu {
 namespace {
 
-constexpr int64_t kBarrierCost = 32;  // instructions that coming to a barrier counts as: what it costs here
-
 std::string barrier_name(uint8_t number) {
     if (number == kPhaseWait) return "an mbarrier";
     if (number == kWarpgroupWait) return "a product of the whole warpgroup";
@@ -57,8 +55,11 @@ bool Block::diverges(Warp& warp, const Instruction& in, Mask lanes) {
 void Block::arrive(Warp& warp, const Instruction& in, uint32_t number, uint32_t count, Mask lanes, bool waits,
                    Mask votes) {
     if (waits && diverges(warp, in, lanes)) return;
-    warp.budget -= kBarrierCost;
     if (worker->tally.on && live_threads < launch->threads) ++worker->tally.memory[in.index].early_exits;
+    if (warp.barriers_left > 0) {
+        --warp.barriers_left;
+        warp.fuel = std::min(launch->fuel, warp.fuel + kFuelOfBarrier);
+    }
     Barrier& barrier = barriers[number];
     if (!barrier.in_use) {
         barrier = {.in_use = true, .expected = count, .lanes = std::vector<Mask>(warps.size(), 0), .clock = {}};

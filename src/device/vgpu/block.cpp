@@ -15,7 +15,8 @@
 namespace recuda::vgpu {
 namespace {
 
-constexpr int64_t kTurn = 4096;  // instructions of a warp before the next one runs
+constexpr uint64_t kMaxPrintedBytes = 8u << 20;  // by one launch
+constexpr int64_t kTurn = 4096;                  // instructions of a warp before the next one runs
 
 bool has_effect(const Instruction& in) {
     return in.mix == Mix::memory || in.mix == Mix::shared || in.mix == Mix::atomic || in.mix == Mix::tensor ||
@@ -64,6 +65,16 @@ void run_group(Warp& warp, const Instruction* code, Tally::Executed* executed) {
 
 Worker::Worker(LaunchState& state) : launch(state), last_buffer(state.program->code.size(), nullptr) {
     tally.prepare(*state.program, state.count);
+}
+
+void Worker::print(uint64_t block, std::string text) {
+    const uint64_t before = launch.printed_bytes.fetch_add(text.size());
+    if (before > kMaxPrintedBytes) return;
+    if (before + text.size() > kMaxPrintedBytes) {
+        text.resize(kMaxPrintedBytes - before);
+        text += "\n[what the kernel prints beyond 8 MiB is left out]\n";
+    }
+    printed.emplace_back(block, std::move(text));
 }
 
 void Block::start(Worker& by, uint64_t number, SharedMemory::Places* places) {

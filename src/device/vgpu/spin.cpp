@@ -44,7 +44,7 @@ void Block::compare_snapshot(Warp& warp) {
     }();
     const bool equal = known.valid && known.places == places && known.frame == running->frame &&
                        known.changes == changes &&
-                       std::memcmp(known.registers.data(), running->frame->registers, bytes) == 0;
+                       (bytes == 0 || std::memcmp(known.registers.data(), running->frame->registers, bytes) == 0);
     // Groups may wait for each other: nothing is known before each of them has had its turn.
     known.repeats = equal ? known.repeats + 1 : 0;
     known.same = known.repeats > 0 && known.repeats >= runnable;

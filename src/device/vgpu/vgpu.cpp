@@ -18,6 +18,7 @@
 #include "device/vgpu/memory/global_race.h"
 #include "device/vgpu/memory/layout.h"
 #include "device/vgpu/program.h"
+#include "device/vgpu/ptx/check.h"
 
 namespace recuda {
 namespace {
@@ -26,7 +27,7 @@ using namespace vgpu;
 
 // Instructions that a warp may run: a few seconds' worth for its block, and far more than an honest kernel needs.
 constexpr uint64_t kDefaultBlockFuel = 192'000'000, kLeastFuel = 6'000'000, kMostFuel = 24'000'000;
-constexpr uint64_t kMaxModuleBytes = 1ull << 30;
+constexpr uint64_t kMaxModuleBytes = 256ull << 20;  // of variables
 
 /// A launch that cannot be: what the plan's own checks should have found before.
 struct Refused {
@@ -104,6 +105,7 @@ ModuleId Vgpu::load(const Binary& binary) {
     auto module = std::make_unique<Module>();
     module->file = binary.file;
     module->ptx = ptx::parse(binary.ptx, binary.file);
+    ptx::check(module->ptx);
     create_variables(*module);
     modules_[next_module_] = std::move(module);
     return next_module_++;
