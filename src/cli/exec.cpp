@@ -120,9 +120,9 @@ Argument on_device(const PlannedArgument& planned, const DeviceBuffers& buffers)
         case PlannedArgument::Kind::tensor_map: {
             argument.kind = Argument::Kind::tensor_map;
             const PlannedTensorMap& map = planned.tensor_map;
-            argument.tensor_map =
-                std::make_shared<const TensorMap>(TensorMap{buffers.id(planned.name), std::string(name(planned.dtype)),
-                                                            map.dims, map.strides_bytes, map.box, map.swizzle});
+            argument.tensor_map = std::make_shared<const TensorMap>(
+                TensorMap{buffers.id(planned.name), std::string(name(planned.dtype)), map.dims, map.strides_bytes,
+                          map.box, map.swizzle, map.element_strides, map.nan_fill});
             break;
         }
     }
@@ -189,8 +189,7 @@ void run_other_orders(ExecResult& result, const ExecWords& words, const std::vec
     for (int64_t i = 1; i < words.schedules; ++i) {
         const uint64_t seed = words.device.seed + static_cast<uint64_t>(i);
         on.reset(buffers);
-        Execution other =
-            device.run({&launch, 1}, {.deadline_s = words.deadline_s, .schedule = seed, .count = false});
+        Execution other = device.run({&launch, 1}, {.deadline_s = words.deadline_s, .schedule = seed, .count = false});
         std::string difference;
         for (const ExecBuffer& buffer : buffers)
             if (difference.empty()) difference = first_difference(buffer.name, on.read(buffer), result.buffers);
@@ -263,11 +262,11 @@ ExecResult run(const ExecWords& words, const std::string& source, const std::vec
     if (result.execution.counters) {
         const DeviceInfo gpu = words.gpu.empty() ? device->info() : gpu_named(words.gpu);
         const Resources used = words.wants_resources ? resources_of(request, entry->name) : entry->resources;
-        result.profile = profile_of(result.execution.counters,
-                                    {shape_of(planned.kernel, planned.grid.volume(),
-                                              static_cast<uint32_t>(planned.block.volume()), planned.shared_bytes, used,
-                                              gpu)},
-                                    gpu);
+        result.profile =
+            profile_of(result.execution.counters,
+                       {shape_of(planned.kernel, planned.grid.volume(), static_cast<uint32_t>(planned.block.volume()),
+                                 planned.shared_bytes, used, gpu)},
+                       gpu);
     }
     return result;
 }

@@ -11,6 +11,7 @@
 
 #include "device/vgpu/cluster.h"
 #include "device/vgpu/memory/layout.h"
+#include "device/vgpu/ops/mbarrier.h"
 
 namespace recuda::vgpu {
 namespace {
@@ -18,10 +19,10 @@ namespace {
 constexpr int64_t kBarrierCost = 32;  // instructions that coming to a barrier counts as: what it costs here
 constexpr int64_t kTurn = 4096;       // instructions of a warp before the next one runs
 
-std::string barrier_name(uint8_t number) {
-    if (number == kPhaseWait) return "an mbarrier";
-    if (number == kWarpgroupWait) return "a product of the whole warpgroup";
-    return number == kClusterBarrier ? "the cluster's barrier" : fmt::format("barrier {}", number);
+std::string barrier_name(const Block& block, const Warp& warp, const Group& group) {
+    if (group.barrier == kPhaseWait) return describe_wait(block, warp, group);
+    if (group.barrier == kWarpgroupWait) return "a product of the whole warpgroup";
+    return group.barrier == kClusterBarrier ? "the cluster's barrier" : fmt::format("barrier {}", group.barrier);
 }
 
 bool has_effect(const Instruction& in) {
@@ -285,6 +286,9 @@ void Block::compare_snapshot(Warp& warp) {
 bool Block::spins_alone() const {
     if (launch->cluster.volume() > 1) return false;
     for (const auto& warp : warps) {
+        const bool defers = std::any_of(warp->groups.begin(), warp->groups.end(),
+                                        [](const Group& group) { return group.state == Group::State::at_peer; });
+        if (defers) return false;
         const bool runs = std::any_of(warp->groups.begin(), warp->groups.end(),
                                       [](const Group& group) { return group.state == Group::State::runnable; });
         if (runs && (!snapshots_[warp->index].alone || snapshots_[warp->index].outside != outside)) return false;
@@ -363,7 +367,10 @@ void Block::release(uint32_t number) {
     Barrier barrier = std::move(barriers[number]);
     barriers[number] = {};
     released_ = true;
-    if (launch->checks && barrier.expected == 0) order.sync_block();
+    if (launch->checks && barrier.expected == 0) {
+        order.sync_block();
+        shared.settle_flights();
+    }
     for (auto& warp : warps) {
         for (Group& group : warp->groups) {
             if (group.state != Group::State::at_barrier || group.barrier != number) continue;
@@ -417,7 +424,7 @@ void Block::check_stuck() {
                 first = warp.get(), place = &group;
             else if (group.at != place->at && !other) {
                 other = OtherAccess{line_of(*group.at, group.frame), id, launch->thread_at(thread)};
-                who += fmt::format("; others wait at {} at line {}", barrier_name(group.barrier), other->line);
+                who += fmt::format("; others wait at {} at line {}", barrier_name(*this, *warp, group), other->line);
             }
         }
     if (place->barrier < kClusterBarrier && barriers[place->barrier].expected != 0)
@@ -426,7 +433,8 @@ void Block::check_stuck() {
               who;
     raise(line_of(*place->at, place->frame), first->thread(std::countr_zero(place->lanes)), waiting,
           {.check = Check::deadlock,
-           .message = fmt::format("{} threads wait for ever: here at {}{}", waiting, barrier_name(place->barrier), who),
+           .message =
+               fmt::format("{} threads wait for ever: here at {}{}", waiting, barrier_name(*this, *first, *place), who),
            .other = other});
 }
 

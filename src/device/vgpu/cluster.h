@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/vgpu/block.h"
+#include "device/vgpu/transfers.h"
 
 namespace recuda::vgpu {
 
@@ -41,9 +42,8 @@ class Cluster {
     void arrive(Warp& warp, const Instruction& in, Mask lanes, bool releases);
     /// `lanes` wait for the phase at which they have arrived.
     void wait(Warp& warp, const Instruction& in, Mask lanes);
-    /// A warp reads shared memory that nobody has written. Another block may be about to write it without any order,
-    /// which would be a race: the lanes wait until all others do, then read again. False where they have, or in a
-    /// cluster of one.
+    /// A warp reads shared memory that nobody has written. Another warp or block may be about to write it without any
+    /// order, which would be a race: the lanes wait until all others do, then read again. False where they have.
     bool defer(Warp& warp, const Instruction& in);
     /// A phase of an mbarrier is over: who waits for one looks again.
     void phase_over();
@@ -52,6 +52,8 @@ class Cluster {
 
     /// Global reads of all blocks.
     uint64_t outside() const;
+
+    Transfers transfers;  // asynchronous copies of all blocks
 
     bool busy = false, polls = false;  // grid.cpp: its last slice was used up; it read global memory and changed none
     uint64_t spin_epoch = 0;           // grid.cpp: the launch's epoch of changes at which the cluster was seen spinning

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "device/vgpu/block.h"
+#include "device/vgpu/cluster.h"
 #include "device/vgpu/memory/global_race.h"
 #include "device/vgpu/memory/shared.h"
 
@@ -139,6 +139,9 @@ bool reach_buffer(Warp& warp, const Instruction& in, Buffer& buffer, const uint6
 bool reach_global(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width,
                   Intent intent, Access& access, const WrittenValues* values) {
     if (intent != Intent::write) ++warp.block->outside;
+    if (Transfers& transfers = warp.block->cluster->transfers;
+        transfers.stores() != 0 && !transfers.clear_of(warp, in, address, active, width, intent))
+        return false;
     const Pattern pattern = pattern_of(address, active, width);
     Buffer*& cached = warp.block->worker->last_buffer[in.index];
     const auto inside = [&](const Buffer* buffer) {
@@ -260,7 +263,8 @@ bool reach_shared(Warp& warp, const Instruction& in, const uint64_t* address, Ma
     } else {
         for (Mask rest = active; rest != 0; rest &= rest - 1)
             if (!shared.atomic(warp, in, first_lane(rest), address[first_lane(rest)], width)) return false;
-        if (warp.block->worker->tally.on) warp.block->worker->tally.memory[in.index].count_atomic(address, active, false);
+        if (warp.block->worker->tally.on)
+            warp.block->worker->tally.memory[in.index].count_atomic(address, active, false);
     }
     access.contiguous = pattern.contiguous;
     for (uint32_t lane = 0; lane < kLanes; ++lane) access.lane[lane] = shared.data() + address[lane];
