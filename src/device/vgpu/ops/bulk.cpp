@@ -30,7 +30,7 @@ bool misaligned_bulk(Warp& warp, const Instruction& in, uint32_t lane, std::stri
     warp.fault(in, Mask{1} << lane,
                {.check = Check::misaligned,
                 .message = fmt::format("{}, which is no multiple of {}", what, align),
-                .bytes = value});
+                .bytes = static_cast<uint32_t>(std::min<uint64_t>(value, UINT32_MAX))});
     return false;
 }
 
@@ -42,7 +42,7 @@ bool fits_shared(Warp& warp, const Instruction& in, uint32_t lane, uint64_t byte
                {.check = Check::out_of_bounds,
                 .message = fmt::format("a copy of {} bytes, which is larger than shared memory", bytes),
                 .buffer = "shared",
-                .bytes = bytes});
+                .bytes = static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX))});
     return false;
 }
 
@@ -61,7 +61,7 @@ bool issue_to_shared(Warp& warp, const Instruction& in, uint32_t lane, const Sha
     transfer.signal_bytes = signal_bytes;
     for (uint32_t rest = target.multicast ? target.ranks : 1; rest != 0; rest &= rest - 1) {
         const uint64_t to = in_rank(target.to, first_lane(rest)), barrier = in_rank(target.barrier, first_lane(rest));
-        Transfer one = (rest & (rest - 1)) == 0 ? std::move(transfer) : transfer;
+        Transfer one = transfer;
         // A source is let go by the last landing, of which there is one for certain.
         if ((rest & (rest - 1)) != 0) one.source = SharedMemory::kNoFlight;
         Block* owner = reach_owner(warp, in, lane, to, bytes, &one.address);
