@@ -62,9 +62,9 @@ Argument on_device(const PlannedArgument& planned, const DeviceBuffers& buffers)
         case PlannedArgument::Kind::tensor_map: {
             argument.kind = Argument::Kind::tensor_map;
             const PlannedTensorMap& map = planned.tensor_map;
-            argument.tensor_map =
-                std::make_shared<const TensorMap>(TensorMap{buffers.id(planned.name), std::string(name(planned.dtype)),
-                                                            map.dims, map.strides_bytes, map.box, map.swizzle});
+            argument.tensor_map = std::make_shared<const TensorMap>(
+                TensorMap{buffers.id(planned.name), std::string(name(planned.dtype)), map.dims, map.strides_bytes,
+                          map.box, map.swizzle, map.element_strides, map.nan_fill});
             break;
         }
     }

@@ -117,6 +117,12 @@ class ExecLaunch {
         }
     }
 
+    uint64_t extent(const Piece& piece) const {
+        const int64_t number = value(piece);
+        if (number < 0) throw LaunchRefused("{} is {}, which is no extent", piece.text, number);
+        return static_cast<uint64_t>(number);
+    }
+
     uint32_t size(const Piece& piece) const {
         const int64_t number = value(piece);
         if (number < 0 || number > UINT32_MAX) throw LaunchRefused("{} is {}, which is no size", piece.text, number);
@@ -157,8 +163,10 @@ class ExecLaunch {
     PlannedArgument tensor_map(const TensorMapSyntax& syntax) const {
         const ExecBuffer& over = buffer(syntax.buffer);
         PlannedArgument argument{.kind = PlannedArgument::Kind::tensor_map, .name = over.name, .dtype = over.dtype};
-        for (const Piece& piece : syntax.dims) argument.tensor_map.dims.push_back(size(piece));
-        for (const Piece& piece : syntax.strides) argument.tensor_map.strides_bytes.push_back(size(piece));
+        for (const Piece& piece : syntax.dims) argument.tensor_map.dims.push_back(extent(piece));
+        for (const Piece& piece : syntax.strides) argument.tensor_map.strides_bytes.push_back(extent(piece));
+        for (const Piece& piece : syntax.element_strides) argument.tensor_map.element_strides.push_back(size(piece));
+        argument.tensor_map.nan_fill = syntax.nan_fill;
         for (const Piece& piece : syntax.box) argument.tensor_map.box.push_back(size(piece));
         if (syntax.swizzle) argument.tensor_map.swizzle = size(*syntax.swizzle);
         return argument;

@@ -54,7 +54,9 @@ struct TensorMap {
     std::vector<uint64_t> dims;
     std::vector<uint64_t> strides_bytes;  // of dims 1…; empty: dense
     std::vector<uint32_t> box;
-    uint32_t swizzle = 0;  // 0, 32, 64, 128
+    uint32_t swizzle = 0;                   // 0, 32, 64, 128
+    std::vector<uint32_t> element_strides;  // empty: 1
+    bool nan_fill = false;                  // elements out of bounds are NaN, else zero
 };
 
 /// One kernel argument, resolved: a buffer's address plus offset, bytes as they stand, or a tensor map.

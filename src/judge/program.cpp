@@ -31,7 +31,8 @@ Argument argument_of(const PlannedArgument& planned, const Places& places) {
             argument.kind = Argument::Kind::tensor_map;
             argument.tensor_map = std::make_shared<const TensorMap>(
                 TensorMap{place.buffer, std::string(name(planned.dtype)), planned.tensor_map.dims,
-                          planned.tensor_map.strides_bytes, planned.tensor_map.box, planned.tensor_map.swizzle});
+                          planned.tensor_map.strides_bytes, planned.tensor_map.box, planned.tensor_map.swizzle,
+                          planned.tensor_map.element_strides, planned.tensor_map.nan_fill});
             break;
         }
     }

@@ -121,8 +121,13 @@ class DirectiveReader {
         const std::optional<TensorMapSyntax> map = parse_tensor_map(piece);
         if (!map) return {expression(piece), nullptr};
         TensorMapDirective directive{
-            map->buffer.text, expressions(map->dims), expressions(map->strides), expressions(map->box),
-            map->swizzle ? expression(*map->swizzle) : PlacedExpression{Expression(0), position(piece.at)}};
+            map->buffer.text,
+            expressions(map->dims),
+            expressions(map->strides),
+            expressions(map->box),
+            expressions(map->element_strides),
+            map->swizzle ? expression(*map->swizzle) : PlacedExpression{Expression(0), position(piece.at)},
+            map->nan_fill};
         return {expression(map->buffer), std::make_shared<const TensorMapDirective>(std::move(directive))};
     }
 
@@ -226,6 +231,7 @@ class NameCheck {
             numbers(argument.tensor_map->dims);
             numbers(argument.tensor_map->strides);
             numbers(argument.tensor_map->box);
+            numbers(argument.tensor_map->element_strides);
             return number(argument.tensor_map->swizzle);
         }
         // A single name may be anything; within a larger expression only numbers make sense.

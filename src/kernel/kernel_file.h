@@ -56,8 +56,9 @@ struct ScratchDirective {
 /// A TMA descriptor over a buffer among a launch's arguments.
 struct TensorMapDirective {
     std::string buffer;
-    std::vector<PlacedExpression> dims, strides, box;  // innermost first
+    std::vector<PlacedExpression> dims, strides, box, element_strides;  // innermost first
     PlacedExpression swizzle;
+    bool nan_fill = false;
 };
 
 /// What stands in an argument's place: an expression (a single name may be a buffer, a scalar or an axis), or a tensor

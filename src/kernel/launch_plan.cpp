@@ -125,6 +125,9 @@ class Planner {
         planned.tensor_map.box = numbers<uint32_t>(directive.box, "the box of tensormap");
         planned.tensor_map.swizzle =
             static_cast<uint32_t>(number(directive.swizzle, "the swizzle of tensormap", 0, 128));
+        planned.tensor_map.element_strides =
+            numbers<uint32_t>(directive.element_strides, "an element stride of tensormap");
+        planned.tensor_map.nan_fill = directive.nan_fill;
         return planned;
     }
 
@@ -157,7 +160,9 @@ Json argument_json(const PlannedArgument& argument) {
                     {"dims", argument.tensor_map.dims},
                     {"strides_bytes", argument.tensor_map.strides_bytes},
                     {"box", argument.tensor_map.box},
-                    {"swizzle", argument.tensor_map.swizzle}};
+                    {"swizzle", argument.tensor_map.swizzle},
+                    {"element_strides", argument.tensor_map.element_strides},
+                    {"oob", argument.tensor_map.nan_fill ? "nan" : "zeros"}};
     }
     return nullptr;
 }

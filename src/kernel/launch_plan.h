@@ -20,6 +20,8 @@ struct PlannedTensorMap {
     std::vector<uint64_t> dims, strides_bytes;
     std::vector<uint32_t> box;
     uint32_t swizzle = 0;
+    std::vector<uint32_t> element_strides;
+    bool nan_fill = false;
 };
 
 struct PlannedArgument {

@@ -203,11 +203,18 @@ std::optional<TensorMapSyntax> parse_tensor_map(const Piece& piece) {
             map.strides = list();
         else if (option && word == "box")
             map.box = list();
+        else if (option && word == "elementstrides")
+            map.element_strides = list();
         else if (option && word == "swizzle")
             map.swizzle = option->value;
+        else if (option && word == "oob" && (option->value.text == "nan" || option->value.text == "zeros"))
+            map.nan_fill = option->value.text == "nan";
         else
             throw SyntaxError(
-                parts[i].at, fmt::format("unknown part `{}` of tensormap(buffer, dims=(…), box=(…), swizzle=N)", word));
+                parts[i].at,
+                fmt::format("unknown part `{}` of tensormap(buffer, dims=(…), box=(…), strides=(…), swizzle=N, "
+                            "elementstrides=(…), oob=zeros|nan)",
+                            word));
     }
     if (map.buffer.text.empty()) throw SyntaxError(piece.at, "tensormap names no buffer");
     if (map.dims.empty() || map.dims.size() > 5)
@@ -216,6 +223,8 @@ std::optional<TensorMapSyntax> parse_tensor_map(const Piece& piece) {
         throw SyntaxError(piece.at, "tensormap needs box=(…) with as many numbers as dims");
     if (!map.strides.empty() && map.strides.size() + 1 != map.dims.size())
         throw SyntaxError(piece.at, "tensormap's strides=(…) are those of all dimensions but the first");
+    if (!map.element_strides.empty() && map.element_strides.size() != map.dims.size())
+        throw SyntaxError(piece.at, "tensormap needs elementstrides=(…) with as many numbers as dims");
     return map;
 }
 

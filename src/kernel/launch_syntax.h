@@ -4,7 +4,7 @@
 //   triton := name "[" expression {"," expression} "]" "(" [argument {"," argument}] {"," NAME "=" expression} ")"
 //   {NAME "=" expression} size   := expression | "(" expression "," expression ["," expression] ")" option :=
 //   "cluster=" size | "cooperative" | "pdl" argument := expression | literal | "tensormap(" buffer "," "dims=(" … "),"
-//   "box=(" … ")" ["," "swizzle=" number] ")"
+//   "box=(" … ")" {"," part} ")" part := "strides=(" … ")" | "swizzle=" number | "elementstrides=(" … ")" | "oob=" word
 #pragma once
 
 #include <optional>
@@ -53,7 +53,9 @@ LaunchSyntax parse_triton_launch(std::string_view text);
 struct TensorMapSyntax {
     Piece buffer;
     std::vector<Piece> dims, strides, box;  // innermost first; strides in bytes, of all but the innermost dimension
+    std::vector<Piece> element_strides;     // of all dimensions; empty: 1
     std::optional<Piece> swizzle;
+    bool nan_fill = false;  // oob=nan
 };
 std::optional<TensorMapSyntax> parse_tensor_map(const Piece& piece);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "device/tensor_map.h"
 #include "tensor/dtype.h"
 
 namespace recuda::cuda {
@@ -218,22 +219,19 @@ std::string Launcher::set_arguments(const Launch& launch, PreparedLaunch& prepar
 std::string Launcher::tensor_map_bytes(const TensorMap& map, std::vector<std::byte>& bytes) const {
     const DType type = dtype_named(map.dtype);
     const size_t rank = map.dims.size();
-    if (rank == 0 || rank > 5 || map.box.size() != rank)
-        return "a tensor map has 1 to 5 dimensions and as many box sizes";
-    std::vector<cuuint64_t> strides(map.strides_bytes.begin(), map.strides_bytes.end());
-    if (strides.empty()) {
-        uint64_t step = size_bytes(type);
-        for (size_t i = 0; i + 1 < rank; ++i) strides.push_back(step *= map.dims[i]);
-    }
-    if (strides.size() != rank - 1) return fmt::format("a tensor map of {} dimensions has {} strides", rank, rank - 1);
-    const std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end());
-    const std::vector<cuuint32_t> box(map.box.begin(), map.box.end()), steps(rank, 1);
+    if (std::string why = tensor_map_refusal(map, memory_.at(map.buffer).address); !why.empty())
+        return fmt::format("a tensor map over `{}`: {}", memory_.at(map.buffer).name, why);
+    const std::vector<uint64_t> dense = tensor_map_strides(map);
+    const std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end()), strides(dense.begin(), dense.end());
+    const std::vector<cuuint32_t> box(map.box.begin(), map.box.end());
+    std::vector<cuuint32_t> steps(map.element_strides.begin(), map.element_strides.end());
+    if (steps.empty()) steps.assign(rank, 1);
     CUtensorMap made;
     const CUresult result = driver_.cuTensorMapEncodeTiled(
         &made, tensor_map_type(type), static_cast<cuuint32_t>(rank),
         reinterpret_cast<void*>(memory_.at(map.buffer).address), dims.data(), strides.data(), box.data(), steps.data(),
         CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(map.swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        map.nan_fill ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS)
         return fmt::format("a tensor map over `{}`: {}", memory_.at(map.buffer).name, driver_.words(result));
     bytes = bytes_of(&made, sizeof made);

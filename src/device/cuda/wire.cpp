@@ -46,7 +46,9 @@ Json argument_to_json(const Argument& argument) {
               {"dims", map.dims},
               {"strides", map.strides_bytes},
               {"box", map.box},
-              {"swizzle", map.swizzle}}}};
+              {"swizzle", map.swizzle},
+              {"element_strides", map.element_strides},
+              {"nan_fill", map.nan_fill}}}};
 }
 
 Argument argument_from_json(const Json& json) {
@@ -58,8 +60,9 @@ Argument argument_from_json(const Json& json) {
     } else if (json.contains("map")) {
         argument.kind = Argument::Kind::tensor_map;
         const Json& map = json.at("map");
-        argument.tensor_map = std::make_shared<TensorMap>(TensorMap{
-            map.at("buffer"), map.at("dtype"), map.at("dims"), map.at("strides"), map.at("box"), map.at("swizzle")});
+        argument.tensor_map = std::make_shared<TensorMap>(TensorMap{map.at("buffer"), map.at("dtype"), map.at("dims"),
+                                                                    map.at("strides"), map.at("box"), map.at("swizzle"),
+                                                                    map.at("element_strides"), map.at("nan_fill")});
     } else {
         argument.value = bytes_from_hexadecimal(json.at("value").get_ref<const std::string&>());
     }

@@ -8,14 +8,15 @@
 
 #include "device/vgpu/block.h"
 #include "device/vgpu/cluster.h"
+#include "device/vgpu/ops/mbarrier.h"
 
 namespace recuda::vgpu {
 namespace {
 
-std::string barrier_name(uint8_t number) {
-    if (number == kPhaseWait) return "an mbarrier";
-    if (number == kWarpgroupWait) return "a product of the whole warpgroup";
-    return number == kClusterBarrier ? "the cluster's barrier" : fmt::format("barrier {}", number);
+std::string barrier_name(const Block& block, const Warp& warp, const Group& group) {
+    if (group.barrier == kPhaseWait) return describe_wait(block, warp, group);
+    if (group.barrier == kWarpgroupWait) return "a product of the whole warpgroup";
+    return group.barrier == kClusterBarrier ? "the cluster's barrier" : fmt::format("barrier {}", group.barrier);
 }
 
 }  // namespace
@@ -88,7 +89,10 @@ void Block::release(uint32_t number) {
     Barrier barrier = std::move(barriers[number]);
     barriers[number] = {};
     released_ = true;
-    if (launch->checks && barrier.expected == 0) order.sync_block();
+    if (launch->checks && barrier.expected == 0) {
+        order.sync_block();
+        shared.settle_flights();
+    }
     for (auto& warp : warps) {
         for (Group& group : warp->groups) {
             if (group.state != Group::State::at_barrier || group.barrier != number) continue;
@@ -142,7 +146,7 @@ void Block::check_stuck() {
                 first = warp.get(), place = &group;
             else if (group.at != place->at && !other) {
                 other = OtherAccess{line_of(*group.at, group.frame), id, launch->thread_at(thread)};
-                who += fmt::format("; others wait at {} at line {}", barrier_name(group.barrier), other->line);
+                who += fmt::format("; others wait at {} at line {}", barrier_name(*this, *warp, group), other->line);
             }
         }
     if (place->barrier < kClusterBarrier && barriers[place->barrier].expected != 0)
@@ -151,7 +155,8 @@ void Block::check_stuck() {
               who;
     raise(line_of(*place->at, place->frame), first->thread(std::countr_zero(place->lanes)), waiting,
           {.check = Check::deadlock,
-           .message = fmt::format("{} threads wait for ever: here at {}{}", waiting, barrier_name(place->barrier), who),
+           .message =
+               fmt::format("{} threads wait for ever: here at {}{}", waiting, barrier_name(*this, *first, *place), who),
            .other = other});
 }
 

@@ -30,6 +30,7 @@ void Cluster::start(Worker& worker, uint64_t number) {
     arriving_ = false;
     patient_ = true;
     done_.assign(ranks, false);
+    transfers.start();
     if (ranks == 1) {
         arrivals_.assign(launch.warps, {});
         blocks_[0]->start(worker, number);
@@ -72,6 +73,7 @@ Block::State Cluster::run(Worker& worker, int64_t slice) {
     if (blocks_.size() == 1) {
         const State state = blocks_[0]->run(worker, slice);
         patient_ = true;
+        if (state == State::finished && !blocks_[0]->stopped) transfers.finish(*blocks_[0]);
         if (state != State::waiting) return state;
         if (resume_stuck()) return State::ready;
         check_stuck();
@@ -93,6 +95,7 @@ Block::State Cluster::run(Worker& worker, int64_t slice) {
             if (failed()) return State::finished;
             if (state == State::finished) {
                 done_[rank] = true;
+                transfers.finish(block);
                 if (launch_->checks) block.shared.check_left(block);
                 if (failed()) return State::finished;
             }
@@ -111,7 +114,7 @@ Block::State Cluster::run(Worker& worker, int64_t slice) {
 }
 
 bool Cluster::defer(Warp& warp, const Instruction& in) {
-    if (!patient_ || in.mix == Mix::atomic) return false;
+    if (!patient_ || in.mix == Mix::atomic || (in.mode & kOnce) != 0) return false;
     Mask lanes = warp.active;
     if (in.guard != Instruction::kNoGuard)
         lanes &= in.guard_negated ? ~warp.predicate(in.guard) : warp.predicate(in.guard);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/vgpu/block.h"
+#include "device/vgpu/transfers.h"
 
 namespace recuda::vgpu {
 
@@ -53,6 +54,8 @@ class Cluster {
 
     /// Global reads of all blocks.
     uint64_t outside() const;
+
+    Transfers transfers;  // asynchronous copies of all blocks
 
     bool busy = false, polls = false;  // grid.cpp: its last slice was used up; it read global memory and changed none
     uint64_t spin_epoch = 0;           // grid.cpp: the launch's epoch of changes at which the cluster was seen spinning

@@ -20,7 +20,7 @@ const Table& table() {
         Table joined;
         for (const auto group : {integer_rows(), bit_rows(), float_rows(), half_rows(), convert_rows(), select_rows(),
                                  move_rows(), memory_rows(), atomic_rows(), control_rows(), cluster_rows(),
-                                 mbarrier_rows(), warp_rows(), matrix_rows()})
+                                 mbarrier_rows(), tensor_map_rows(), warp_rows(), matrix_rows()})
             for (const OpRow& row : group) joined[row.opcode].push_back(row.decode);
         return joined;
     }();

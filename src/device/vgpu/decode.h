@@ -92,8 +92,9 @@ std::span<const OpRow> atomic_rows();   // atom red
 std::span<const OpRow> control_rows();  // bra brx call ret exit trap bar barrier …
 std::span<const OpRow> cluster_rows();  // barrier.cluster mapa getctarank
 std::span<const OpRow> mbarrier_rows();
-std::span<const OpRow> warp_rows();    // shfl vote match activemask redux elect bar.warp
-std::span<const OpRow> matrix_rows();  // ldmatrix stmatrix mma wmma
+std::span<const OpRow> tensor_map_rows();  // tensormap, and what other GPUs or launches are needed for
+std::span<const OpRow> warp_rows();        // shfl vote match activemask redux elect bar.warp
+std::span<const OpRow> matrix_rows();      // ldmatrix stmatrix mma wmma
 
 /// add, mul, min and the like exist for integers, floats and halves: the table maps an opcode to several rows, and a
 /// row's function declines a statement of another group's type by returning from `matches`. To keep rows simple, an

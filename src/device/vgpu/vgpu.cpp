@@ -14,9 +14,11 @@
 #include "base/error.h"
 #include "device/gpus.h"
 #include "device/limits.h"
+#include "device/tensor_map.h"
 #include "device/vgpu/grid.h"
 #include "device/vgpu/memory/global_race.h"
 #include "device/vgpu/memory/layout.h"
+#include "device/vgpu/memory/tensor_map.h"
 #include "device/vgpu/program.h"
 #include "device/vgpu/ptx/check.h"
 
@@ -235,7 +237,11 @@ std::vector<std::byte> Vgpu::parameters_of(const Launch& launch, const Program& 
             const uint64_t address = buffer_at(argument.buffer, 0, 0).base + argument.offset_bytes;
             std::memcpy(at, &address, 8);
         } else if (argument.kind == Argument::Kind::tensor_map) {
-            throw Unsupported("unsupported: tensor maps");
+            const TensorMap& map = *argument.tensor_map;
+            const Buffer& over = buffer_at(map.buffer, 0, 0);
+            if (const std::string why = tensor_map_refusal(map, over.base); !why.empty())
+                throw Refused{fmt::format("a tensor map over `{}`: {}", over.name, why)};
+            std::memcpy(at, encoded(fields_of(map, over.base)).data(), kTensorMapBytes);
         } else if (!argument.value.empty()) {
             std::memcpy(at, argument.value.data(), argument.value.size());
         }

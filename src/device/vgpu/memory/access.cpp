@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "device/vgpu/block.h"
 #include "device/vgpu/cluster.h"
 #include "device/vgpu/memory/global_race.h"
 #include "device/vgpu/memory/parts.h"
@@ -120,6 +119,9 @@ bool reach_buffer(Warp& warp, const Instruction& in, Buffer& buffer, const uint6
 bool reach_global(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width,
                   Intent intent, Access& access, const WrittenValues* values) {
     if (intent != Intent::write) ++warp.block->outside;
+    if (Transfers& transfers = warp.block->cluster->transfers;
+        transfers.stores() != 0 && !transfers.clear_of(warp, in, address, active, width, intent))
+        return false;
     const Pattern pattern = pattern_of(address, active, width);
     Buffer*& cached = warp.block->worker->last_buffer[in.index];
     const auto inside = [&](const Buffer* buffer) {

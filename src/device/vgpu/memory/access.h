@@ -54,6 +54,11 @@ bool reach(Warp& warp, const Instruction& in, ptx::Space space, const uint64_t* 
 bool reach_peers(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, Intent intent,
                  Access& access, const std::byte* values);
 
+/// The block of the cluster whose shared memory a lane's address names, and the address within it; null after a fault
+/// where it cannot be reached. (peer.cpp)
+Block* reach_owner(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t bytes,
+                   uint32_t* inside);
+
 /// The parts of reach that a write to shared memory needs too: alignment and counts. False after a fault.
 bool prepare_shared(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width,
                     const Pattern& pattern);

@@ -19,7 +19,14 @@ View Order::view_of(uint32_t warp, uint32_t lane) const {
             if (const uint32_t stamp = met->second[lane * kLanes + other]; stamp > warp_seen_[warp])
                 entries.push_back({Known::thread(number_, warp * kLanes + other), stamp});
     for (uint32_t other = 0; other < total_ && partial_; ++other) {
-        const uint32_t stamp = pairs_[warp * total_ + other], rank = other / warps_;
+        const uint32_t stamp = pairs_[warp * total_ + other];
+        if (const uint32_t agents = ranks_ * warps_; other >= agents) {
+            if (stamp != 0)
+                entries.push_back(
+                    {Known::agent(numbers_[(other - agents) / kAgents], (other - agents) % kAgents), stamp});
+            continue;
+        }
+        const uint32_t rank = other / warps_;
         if (stamp != 0 && other != base_ + warp && (rank != rank_ || stamp > block_seen_))
             entries.push_back({Known::warp(numbers_[rank], other % warps_), stamp});
     }

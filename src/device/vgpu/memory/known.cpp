@@ -55,6 +55,11 @@ std::vector<Entry> merged(const std::vector<Entry>& a, const std::vector<Entry>&
 
 }  // namespace
 
+bool Known::covers_agent(uint32_t block, uint32_t index, uint32_t stamp) const {
+    const Entry* entry = find(entries, agent(block, index));
+    return entry != nullptr && stamp <= entry->stamp;
+}
+
 bool Known::covers(uint32_t block, uint32_t index, uint32_t stamp) const {
     for (const uint64_t who : {all(block), warp(block, index / 32), thread(block, index)}) {
         const Entry* entry = find(entries, who);

@@ -20,9 +20,12 @@ struct Known {
     static uint64_t all(uint32_t block) { return uint64_t{block} << 12; }
     static uint64_t warp(uint32_t block, uint32_t index) { return all(block) | (1 + index); }
     static uint64_t thread(uint32_t block, uint32_t index) { return all(block) | (64 + index); }
+    /// Of copies that mbarriers of the block wait for: no entry of the whole block stands for them.
+    static uint64_t agent(uint32_t block, uint32_t index) { return uint64_t{1} << 63 | all(block) | (1 + index); }
 
     /// Whether what the thread did at `stamp` is among it.
     bool covers(uint32_t block, uint32_t thread, uint32_t stamp) const;
+    bool covers_agent(uint32_t block, uint32_t agent, uint32_t stamp) const;
 };
 
 using View = std::shared_ptr<const Known>;  // null: nothing

@@ -11,6 +11,7 @@ inline constexpr uint8_t kWideBase = 0x40;  // the address register has 64 bits
 inline constexpr uint8_t kReleases = 0x20;  // orders what came before it
 inline constexpr uint8_t kAcquires = 0x10;  // orders what comes after it
 inline constexpr uint8_t kPeers = 0x08;     // may reach into the shared memory of other blocks of the cluster
+inline constexpr uint8_t kOnce = 0x04;      // a lane's part cannot be done twice: see Cluster::defer
 inline constexpr uint8_t kNarrow = 0x03;    // how much narrower than the GPU its scope is: 1 the cluster, 2 the block
 
 /// For whom a strong access or a fence is one. The system counts as the GPU.

@@ -18,12 +18,19 @@ bool SharedMemory::read_operand(Warp& warp, const Instruction& in, uint64_t addr
     if (address + width > bytes_.size()) return !outside();
     const uint32_t first = address >> shift_, count = ((address + width - 1) >> shift_) - first + 1;
     uint32_t bad = 0;
-    for (uint32_t i = 0; i < count; ++i) bad |= write_stamp_[first + i] - order_->start() > order_->block_seen() - order_->start();
+    for (uint32_t i = 0; i < count; ++i)
+        bad |= write_stamp_[first + i] - order_->start() > order_->block_seen() - order_->start();
     if (bad == 0) return true;
     if (outside()) return false;
     for (uint32_t g = first; checks_ && g < first + count; ++g) {
         const uint32_t written = write_stamp_[g];
         if (written == kGapStamp || written == kPeerStamp) continue;
+        if (written == kFlightStamp) {
+            const Flight& flight = flights_[write_who_[g]];
+            if (!awaited(*order_, warp.thread(0), flight))
+                return flight_race(warp, in, 0, address, width, flight, false);
+            continue;
+        }
         if (written < order_->start()) {
             const auto [name, offset] = name_of(address);
             warp.fault(in, kFullMask,
@@ -46,6 +53,11 @@ bool SharedMemory::check_unchanged(Warp& warp, const Instruction& read, uint64_t
     for (uint64_t g = address >> shift_; g <= (address + width - 1) >> shift_; ++g) {
         const uint32_t written = write_stamp_[g];
         if (written <= mark || written == kGapStamp || written == kPeerStamp) continue;
+        if (written == kFlightStamp) {
+            const Flight& flight = flights_[write_who_[g]];
+            if (flight.sent_at <= mark) continue;
+            return flight_race(warp, read, 0, address, width, flight, false);
+        }
         const uint32_t who = write_who_[g], thread = who & ((1u << kThreadBits) - 1);
         const auto [name, offset] = name_of(address);
         Block& block = *warp.block;

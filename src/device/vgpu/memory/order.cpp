@@ -19,7 +19,7 @@ void Order::join_cluster(uint32_t rank, uint32_t ranks) {
     rank_ = rank;
     ranks_ = ranks;
     base_ = rank * warps_;
-    total_ = ranks * warps_;
+    total_ = ranks * (warps_ + kAgents);
 }
 
 bool Order::restart() {
@@ -104,12 +104,34 @@ void Order::sync_block() {
         dirty_ = false;
         dirty_warps_ = 0;
     }
-    if (ranks_ == 1) return;
-    // What one warp was ordered behind in other blocks, all of them are now.
-    for (uint32_t other = 0; other < total_; ++other) {
+    if (ranks_ == 1 && !partial_) return;
+    // What one warp was ordered behind of other blocks and agents, all of them are now.
+    for (uint32_t other = ranks_ == 1 ? warps_ : 0; other < total_; ++other) {
         uint32_t latest = other - base_ < warps_ ? block_seen_ : 0;
         for (uint32_t warp = 0; warp < warps_; ++warp) latest = std::max(latest, pairs_[warp * total_ + other]);
         for (uint32_t warp = 0; warp < warps_; ++warp) pairs_[warp * total_ + other] = latest;
+    }
+}
+
+void Order::note_agent(Clock& clock, uint32_t rank, uint32_t agent, uint32_t stamp) const {
+    clock.seen.resize(total_, 0);
+    clock.seen[agent_column(rank, agent)] = stamp;
+}
+
+bool Order::knows_agent(uint32_t thread, uint32_t rank, uint32_t agent, uint32_t stamp) const {
+    if (partial_ && stamp <= pairs_[thread / kLanes * total_ + agent_column(rank, agent)]) return true;
+    if (!flags_) return false;
+    const View& known = by_thread_[thread].known;
+    return known != nullptr && known->covers_agent(numbers_[rank], agent, stamp);
+}
+
+void Order::join_clock(Clock& to, const Clock& from) {
+    to.seen.resize(std::max(to.seen.size(), from.seen.size()), 0);
+    for (size_t i = 0; i < from.seen.size(); ++i) to.seen[i] = std::max(to.seen[i], from.seen[i]);
+    join(to.views.known, from.views.known);
+    for (uint32_t scope = 0; scope < kScopes; ++scope) {
+        join(to.views.fenced[scope], from.views.fenced[scope]);
+        join(to.views.taken[scope], from.views.taken[scope]);
     }
 }
 

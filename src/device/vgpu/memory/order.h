@@ -74,6 +74,14 @@ class Order {
     /// Whether any thread of this block is ordered behind it.
     bool anyone_in_order(uint32_t rank, uint32_t other, uint32_t stamp) const;
 
+    /// Copies that mbarriers wait for are done by agents, some for each block of the cluster, whose accesses are
+    /// ordered before who has taken up their clocks and before nobody else, a barrier's threads without such a one
+    /// included.
+    static constexpr uint32_t kAgents = 4;
+    void note_agent(Clock& clock, uint32_t rank, uint32_t agent, uint32_t stamp) const;
+    bool knows_agent(uint32_t thread, uint32_t rank, uint32_t agent, uint32_t stamp) const;
+    static void join_clock(Clock& to, const Clock& from);
+
     /// All live threads of the block met.
     void sync_block();
     /// The lanes of a warp met.
@@ -108,11 +116,13 @@ class Order {
     void take(Thread& thread, const Views& views);
     void meet(uint32_t first, Mask lanes);
     void allocate_pairs();
+    uint32_t agent_column(uint32_t rank, uint32_t agent) const { return ranks_ * warps_ + rank * kAgents + agent; }
 
     uint32_t now_ = 1, start_ = 1, block_seen_ = 0;
     uint32_t threads_ = 0, warps_ = 0, rank_ = 0, ranks_ = 1, number_ = 0;
-    uint32_t base_ = 0, total_ = 0;  // the block's first warp among those of its cluster, and how many those are
-    uint32_t first_scope_ = 0;       // of those that are followed
+    // The block's first column among those of its cluster, and how many those are: one a warp, then kAgents a block.
+    uint32_t base_ = 0, total_ = 0;
+    uint32_t first_scope_ = 0;  // of those that are followed
     bool flags_ = false, partial_ = false;
     bool dirty_ = false;             // what threads hand on has changed since they last met
     bool used_ = false;              // any of them has anything

@@ -36,7 +36,8 @@ SharedMemory::PeerShadow& SharedMemory::peer_shadow(uint32_t granule) {
         return PeerAccess{rank_, who & ((1u << kThreadBits) - 1), &in,
                           program_->ptx_lines ? in.ptx_line : in.source_line, stamp};
     };
-    if (write_stamp_[granule] >= order_->start()) shadow.write = record(write_who_[granule], write_stamp_[granule]);
+    if (write_stamp_[granule] >= order_->start() && write_stamp_[granule] != kFlightStamp)
+        shadow.write = record(write_who_[granule], write_stamp_[granule]);
     if (const uint32_t stamp = read_stamp_[granule]; stamp >= order_->start() && read_who_[granule] != kNobody) {
         shadow.reads.push_back(record(read_who_[granule], stamp));
         for (Mask rest = read_warps_[granule]; rest != 0; rest &= rest - 1) {
@@ -109,9 +110,16 @@ bool SharedMemory::check_peer(Warp& warp, const Instruction& in, uint32_t lane, 
                  .bytes = width});
             return false;
         }
+        if (written == kFlightStamp && !awaited(*own.order_, thread, flights_[write_who_[g]]) &&
+            (reads || !writes_the_same(flights_[write_who_[g]], address, width, values)))
+            return flight_race(warp, in, lane, address, width, flights_[write_who_[g]], false);
+        if (read_stamp_[g] == kFlightStamp) {
+            if (writes) return flight_race(warp, in, lane, address, width, flights_[read_who_[g]], true);
+            continue;
+        }
         PeerShadow& shadow = peer_shadow(g);
         const bool same = !reads && values != nullptr && std::memcmp(bytes_.data() + address, values, width) == 0;
-        if (written >= order_->start() && !same && conflicts(shadow.write))
+        if (written >= order_->start() && written != kFlightStamp && !same && conflicts(shadow.write))
             return peer_race(warp, mine, shadow.write, address, width, writes), false;
         if (!writes) {
             const auto known = std::find_if(shadow.reads.begin(), shadow.reads.end(), [&](const PeerAccess& read) {
@@ -122,6 +130,7 @@ bool SharedMemory::check_peer(Warp& warp, const Instruction& in, uint32_t lane, 
         }
         for (const PeerAccess& read : shadow.reads)
             if (conflicts(read)) return peer_race(warp, mine, read, address, width, true), false;
+        if (written == kFlightStamp) forget_flight(write_who_[g]);
         if (own.rank_ == rank_) {
             peers_.erase(g);
             write_stamp_[g] = order_->now();
@@ -190,6 +199,28 @@ Mask unreachable(const Warp& warp, const Instruction& in, const uint64_t* addres
 }
 
 }  // namespace
+
+constexpr uint32_t kNowhere = 0xffffff00u;
+
+Block* reach_owner(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t bytes,
+                   uint32_t* inside) {
+    uint64_t addresses[kLanes];
+    std::fill(addresses, addresses + kLanes, address);
+    const auto rank = rank_of_address(address);
+    // What is beyond all ranks stays beyond all variables.
+    *inside = static_cast<uint32_t>(rank ? address & (kRankUnit - 1) : std::min<uint64_t>(address, kNowhere));
+    std::string why;
+    if (unreachable(warp, in, addresses, Mask{1} << lane, &why) == 0)
+        return &warp.block->cluster->block(rank.value_or(warp.block->rank));
+    const auto [name, offset] = warp.block->shared.name_of(*inside);
+    warp.fault(in, Mask{1} << lane,
+               {.check = Check::out_of_bounds,
+                .message = fmt::format("an access of {} bytes reaches for shared variable {} of {}", bytes, name, why),
+                .buffer = name,
+                .byte_offset = offset,
+                .bytes = bytes});
+    return nullptr;
+}
 
 bool reach_peers(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width, Intent intent,
                  Access& access, const std::byte* values) {

@@ -65,6 +65,13 @@ void SharedMemory::begin(bool restarted) {
         if (read_stamp_[granule] == kPeerStamp) read_stamp_[granule] = 0;
     }
     peers_.clear();
+    if (!flights_.empty()) {
+        for (std::vector<uint32_t>* stamps : {&write_stamp_, &read_stamp_})
+            for (uint32_t& stamp : *stamps) stamp = stamp == kFlightStamp ? 0 : stamp;
+        flights_.clear();
+        free_flights_.clear();
+        landed_.clear();
+    }
     own_places_.clear();
     phase_clocks.clear();
 }
@@ -148,6 +155,7 @@ bool SharedMemory::race(Warp& warp, const Instruction& in, uint32_t lane, uint64
 
 void SharedMemory::note_read(uint32_t granule, uint32_t who, uint32_t warp) {
     const uint32_t stamp = read_stamp_[granule], thread = thread_of(who);
+    if (stamp == kFlightStamp) return;  // a copy reads it too, and is the later one to be done
     const bool fresh =
         stamp <= order_->block_seen() || read_who_[granule] == kNobody ||
         (read_other_[granule] == kNobody && order_->in_order(thread, thread_of(read_who_[granule]), stamp));
@@ -186,14 +194,20 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
                         .bytes = width});
             return false;
         }
-        if (written >= order_->start() && !order_->in_order(thread, thread_of(write_who_[g]), written) &&
-            !both_strong(write_who_[g])) {
+        if (written == kFlightStamp) {
+            const Flight& flight = flights_[write_who_[g]];
+            if (!awaited(*order_, thread, flight) && (reads || !writes_the_same(flight, address, width, values)))
+                return flight_race(warp, in, lane, address, width, flight, false);
+        } else if (written >= order_->start() && !order_->in_order(thread, thread_of(write_who_[g]), written) &&
+                   !both_strong(write_who_[g])) {
             const bool same = !reads && values != nullptr && std::memcmp(bytes_.data() + address, values, width) == 0;
             if (!same) return race(warp, in, lane, address, width, write_who_[g], writes);
         }
         if (writes) {
             const uint32_t read = read_stamp_[g];
-            if (read >= order_->start() && read > order_->block_seen()) {
+            if (read == kFlightStamp) {
+                return flight_race(warp, in, lane, address, width, flights_[read_who_[g]], true);
+            } else if (read >= order_->start() && read > order_->block_seen()) {
                 for (const uint32_t who : {read_who_[g], read_other_[g]})
                     if (who != kNobody && !order_->in_order(thread, thread_of(who), read) && !both_strong(who))
                         return race(warp, in, lane, address, width, who, true);
@@ -207,6 +221,7 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
                     if (!fine) return race(warp, in, lane, address, width, someone, true);
                 }
             }
+            if (written == kFlightStamp) forget_flight(write_who_[g]);
             write_stamp_[g] = order_->now();
             write_who_[g] = me;
             read_stamp_[g] = 0;

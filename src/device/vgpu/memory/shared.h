@@ -29,6 +29,8 @@ struct Warp;
 /// Stamps of granules that are no time.
 inline constexpr uint32_t kGapStamp = 0xffffffffu;   // between variables
 inline constexpr uint32_t kPeerStamp = 0xfffffffeu;  // touched by another block: see the granule's PeerShadow
+/// A copy is on its way: write_who_ or, of what it reads, read_who_ is the number of its Flight.
+inline constexpr uint32_t kFlightStamp = 0xfffffffdu;
 inline constexpr uint32_t kNobody = 0xffffffffu;
 inline constexpr uint32_t kThreadBits = 10;  // who = thread | instruction << kThreadBits
 
@@ -94,6 +96,45 @@ class SharedMemory {
     /// Name and offset of the variable nearest to an address.
     std::pair<std::string, int64_t> name_of(uint64_t address) const;
 
+    // Asynchronous copies (flight.cpp). Without checks nothing is in flight.
+
+    /// What an asynchronous copy does to a run of bytes: it is under way until it has landed.
+    struct Flight {
+        uint32_t from = 0, to = 0;
+        uint32_t rank = 0, thread = 0;  // who has issued it
+        const Instruction* in = nullptr;
+        uint32_t line = 0, stamp = 0;  // of the issue, in the clock of the issuer's block
+        uint32_t sent_at = 0;          // the same in the clock of this one
+        bool landed = false;
+        uint32_t agent = 0, landed_at = 0;  // who knows this block's agent up to then has waited for it
+        uint32_t granules = 0;              // that still name it; 0: free
+        const std::byte* data = nullptr;    // what it writes, as long as it has not landed
+    };
+    static constexpr uint32_t kNoFlight = 0xffffffffu;
+
+    /// One lane, of this block or of another, issues a copy to these bytes: checked as a write of it, and in flight
+    /// from then on. `data` stays until it lands. False after a fault; `flight` is kNoFlight without checks.
+    bool send(Warp& warp, const Instruction& in, uint32_t lane, uint32_t address, uint32_t bytes, const std::byte* data,
+              uint32_t* flight);
+    /// One lane of this block issues a copy from these bytes: checked as a read, where `used` is not empty only of the
+    /// pieces of 16 bytes that it names; until `unpin` nobody may write them.
+    bool pin(Warp& warp, const Instruction& in, uint32_t lane, uint32_t address, uint32_t bytes,
+             const std::vector<bool>& used, uint32_t* flight);
+    /// One lane issues a reduction of elements of these bytes: checked as atomics. False after a fault.
+    bool check_reduction(Warp& warp, const Instruction& in, uint32_t lane, uint32_t address, uint32_t bytes,
+                         uint32_t element);
+    /// The copy has read its source. Where its thread `waited`, that is an access of now, else one of the issue.
+    void unpin(uint32_t flight, bool waited);
+    /// The bytes arrive, as a write of the issuing thread, which has waited for them.
+    void land_own(uint32_t flight, const std::byte* data, uint32_t address, uint32_t bytes);
+    /// The bytes arrive and are ordered before who takes up `clock`, an mbarrier's; `barrier` is its address.
+    void land_signalled(uint32_t flight, const std::byte* data, uint32_t address, uint32_t bytes, uint64_t barrier,
+                        Clock& clock);
+    /// What a warp knows now, to be handed on later.
+    Clock clock_of(uint32_t warp);
+    /// After a barrier of the whole block: landed copies that all of it knows are plain writes of the past.
+    void settle_flights();
+
  private:
     struct Region {
         uint32_t from, to;
@@ -104,6 +145,12 @@ class SharedMemory {
     bool out_of_bounds(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width);
     bool race(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width, uint32_t who,
               bool writes);
+    bool awaited(const Order& order, uint32_t thread, const Flight& flight) const;
+    bool writes_the_same(const Flight& flight, uint64_t address, uint32_t width, const std::byte* values) const;
+    bool flight_race(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width,
+                     const Flight& flight, bool reads_source);
+    uint32_t take_off(const Warp& warp, const Instruction& in, uint32_t lane, uint32_t address, uint32_t bytes);
+    void forget_flight(uint32_t flight);
     void note_read(uint32_t granule, uint32_t who, uint32_t warp);
     bool misplaced(uint64_t address, uint32_t width) const;
     bool in_gap(uint64_t address, uint32_t width) const;
@@ -135,6 +182,8 @@ class SharedMemory {
     Places own_places_;                               // what strong writes have left
     Places* places_ = &own_places_;                   // the same of the whole cluster
     std::unordered_map<uint32_t, PeerShadow> peers_;  // by granule, in clusters
+    std::vector<Flight> flights_;
+    std::vector<uint32_t> free_flights_, landed_;
 };
 
 }  // namespace recuda::vgpu

@@ -1,14 +1,18 @@
 // atom and red: one lane after another, each indivisible for all host threads.
+#include "device/vgpu/ops/atomic.h"
+
 #include <atomic>
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <mutex>
 
 #include "device/vgpu/block.h"
 #include "device/vgpu/memory/access.h"
 #include "device/vgpu/ops/address.h"
 #include "device/vgpu/ops/formats.h"
 #include "device/vgpu/ops/lanes.h"
+#include "device/vgpu/ops/memory.h"
 #include "device/vgpu/ops/modifiers.h"
 #include "device/vgpu/program.h"
 
@@ -18,9 +22,6 @@ namespace {
 using Kind = ptx::Operand::Kind;
 using ptx::Space;
 using ptx::Type;
-
-/// New value of a word from the old one and the operands; for cas `b` is compared and `c` stored.
-using Update = uint64_t (*)(uint64_t old, uint64_t b, uint64_t c);
 
 template <typename T, typename F>
 uint64_t on(uint64_t old, uint64_t b, F f) {
@@ -100,6 +101,151 @@ struct Half {
     }
 };
 
+template <typename T>
+uint64_t exchange(std::byte* at, Update update, uint64_t b, uint64_t c, uint64_t* changes) {
+    std::atomic_ref<T> word(*reinterpret_cast<T*>(at));
+    T old = word.load(std::memory_order_relaxed);
+    for (;;) {
+        const T fresh = static_cast<T>(update(old, b, c));
+        if (word.compare_exchange_weak(old, fresh, std::memory_order_seq_cst)) {
+            *changes += fresh != old;
+            return old;
+        }
+    }
+}
+
+struct Atomic : Extra {
+    Update update = nullptr;  // in memory, global and shared
+    Update update_shared = nullptr;
+    uint32_t bytes = 4;                               // of an element in memory
+    uint32_t lane_bytes = 4;                          // of its register
+    std::vector<uint32_t> results, operands, others;  // registers, element by element; results empty for red
+    Space space = Space::none;
+};
+
+uint64_t lane_value(const Warp& warp, uint32_t offset, uint32_t lane, uint32_t bytes) {
+    uint64_t value = 0;
+    std::memcpy(&value, warp.registers + offset + size_t{lane} * bytes, bytes);
+    return value;
+}
+
+void run_in(Warp& warp, const Instruction& in, const Atomic& atomic, Space space, const uint64_t* address,
+            Mask active) {
+    Access access;
+    if (!reach(warp, in, space, address, active, in.width, Intent::atomic, access)) return;
+    warp.budget -= std::popcount(active) / 2;  // what it costs here, against endless loops of atomics
+    const Update update = space == Space::shared ? atomic.update_shared : atomic.update;
+    Mask written = active;
+    for (Mask rest = active; rest != 0; rest &= rest - 1) {
+        const uint32_t lane = first_lane(rest);
+        std::byte* at = access.contiguous ? access.lane[0] + size_t{lane} * in.width : access.lane[lane];
+        for (size_t i = 0; i < atomic.operands.size(); ++i, at += atomic.bytes) {
+            const uint64_t b = lane_value(warp, atomic.operands[i], lane, atomic.lane_bytes);
+            const uint64_t c = atomic.others.empty() ? 0 : lane_value(warp, atomic.others[i], lane, atomic.lane_bytes);
+            const uint64_t old = update_word(at, atomic.bytes, update, b, c, &warp.block->changes);
+            if (!atomic.results.empty())
+                std::memcpy(warp.registers + atomic.results[i] + size_t{lane} * atomic.lane_bytes, &old,
+                            atomic.lane_bytes);
+            // A comparison that fails writes nothing.
+            if (!atomic.others.empty() && old != b) written &= ~(Mask{1} << lane);
+        }
+    }
+    note_strong(warp, in, space, access, address, active, written, true);
+}
+
+/// atom.b128 exch and cas. Host threads take turns: no plain access of 128 bits is indivisible on every host.
+void run_wide(Warp& warp, const Instruction& in, const Atomic& atomic, Space space, const uint64_t* address,
+              Mask active) {
+    static std::mutex turn;
+    Access access;
+    if (!reach(warp, in, space, address, active, in.width, Intent::atomic, access)) return;
+    Mask written = active;
+    for (Mask rest = active; rest != 0; rest &= rest - 1) {
+        const uint32_t lane = first_lane(rest);
+        std::byte* at = access.contiguous ? access.lane[0] + size_t{lane} * in.width : access.lane[lane];
+        const Wide fresh = warp.lanes<Wide>((atomic.others.empty() ? atomic.operands : atomic.others)[0])[lane];
+        const Wide wanted = warp.lanes<Wide>(atomic.operands[0])[lane];
+        Wide old;
+        {
+            const std::lock_guard lock(turn);
+            std::memcpy(&old, at, sizeof old);
+            const bool stores = atomic.others.empty() || std::memcmp(&old, &wanted, sizeof old) == 0;
+            if (stores) std::memcpy(at, &fresh, sizeof fresh);
+            warp.block->changes += stores && std::memcmp(&old, &fresh, sizeof old) != 0;
+            if (!stores) written &= ~(Mask{1} << lane);
+        }
+        warp.lanes<Wide>(atomic.results[0])[lane] = old;
+    }
+    note_strong(warp, in, space, access, address, active, written, true);
+}
+
+void run(Warp& warp, const Instruction& in, Mask active) {
+    const auto& atomic = static_cast<const Atomic&>(*in.extra);
+    alignas(64) uint64_t address[kLanes];
+    addresses_of(warp, in, active, address);
+    const auto part = atomic.bytes == sizeof(Wide) ? run_wide : run_in;
+    if (atomic.space != Space::none) return part(warp, in, atomic, atomic.space, address, active);
+    by_space(warp, address, active,
+             [&](Space space, const uint64_t* inside, Mask lanes) { part(warp, in, atomic, space, inside, lanes); });
+}
+
+void decode(Decoder& base, const ptx::Statement& statement, Instruction& in, bool has_result) {
+    auto& decoder = static_cast<ProgramDecoder&>(base);
+    Modifiers modifiers(statement);
+    auto atomic = std::make_unique<Atomic>();
+    in.mode |= kStrong | take_order(modifiers);
+    note_order(decoder.program(), in.mode);
+    atomic->space = take_space(modifiers);
+    in.mode |= reach_of(statement, atomic->space);
+    const bool policy = take_cache(modifiers);
+    std::string_view operation;
+    for (const auto name : {"add", "inc", "dec", "min", "max", "and", "or", "xor", "exch", "cas"})
+        if (modifiers.take(name)) operation = name;
+    modifiers.take("noftz");
+    const uint32_t count = modifiers.take("v8") ? 8 : modifiers.take("v4") ? 4 : modifiers.take("v2") ? 2 : 1;
+    const Type type = modifiers.type();
+    const bool compares = operation == "cas";
+    const size_t expected = (has_result ? 1 : 0) + 2 + (compares ? 1 : 0);
+    modifiers.finish({expected, policy ? expected + 1 : expected});
+    size_t at = 0;
+    const auto registers = [&](const ptx::Operand& operand, std::vector<uint32_t>& list, bool destination) {
+        const std::vector<ptx::Operand> one{operand};
+        const auto& elements = operand.kind == Kind::vector ? operand.elements : one;
+        if (elements.size() != count) throw Unsupported("a vector of another size");
+        for (const auto& element : elements)
+            list.push_back(destination ? decoder.destination(element, type) : decoder.source(element, type));
+    };
+    if (has_result) registers(statement.operands[at++], atomic->results, true);
+    resolve_address(decoder, statement.operands[at++], in);
+    registers(statement.operands[at++], atomic->operands, false);
+    if (compares) registers(statement.operands[at++], atomic->others, false);
+    atomic->bytes = atomic->lane_bytes = ptx::size_bytes(type);
+    if (type == Type::b128) {
+        if (!has_result || count != 1 || (operation != "exch" && operation != "cas"))
+            throw Unsupported("this operation on b128");
+    } else {
+        atomic->update = update_of(operation, type, Space::global);
+        atomic->update_shared = update_of(operation, type, Space::shared);
+    }
+    in.width = static_cast<uint8_t>(atomic->bytes * count);
+    if (atomic->space == Space::shared || atomic->space == Space::none) note_granule(decoder.program(), in.width);
+    in.mix = Mix::atomic;
+    in.run = run;
+    in.extra = decoder.keep(std::move(atomic));
+}
+
+void decode_atom(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
+    decode(decoder, statement, in, true);
+}
+void decode_red(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
+    if (statement.has("async")) return decode_remote(decoder, statement, in);
+    decode(decoder, statement, in, false);
+}
+
+constexpr OpRow kRows[] = {{"atom", decode_atom}, {"red", decode_red}};
+
+}  // namespace
+
 Update update_of(std::string_view operation, Type type, Space space) {
     switch (type) {
         case Type::s32:
@@ -135,130 +281,11 @@ Update update_of(std::string_view operation, Type type, Space space) {
     }
 }
 
-struct Atomic : Extra {
-    Update update = nullptr;  // in memory, global and shared
-    Update update_shared = nullptr;
-    uint32_t bytes = 4;                               // of an element in memory
-    uint32_t lane_bytes = 4;                          // of its register
-    std::vector<uint32_t> results, operands, others;  // registers, element by element; results empty for red
-    Space space = Space::none;
-};
-
-uint64_t lane_value(const Warp& warp, uint32_t offset, uint32_t lane, uint32_t bytes) {
-    uint64_t value = 0;
-    std::memcpy(&value, warp.registers + offset + size_t{lane} * bytes, bytes);
-    return value;
+uint64_t update_word(std::byte* at, uint32_t bytes, Update update, uint64_t b, uint64_t c, uint64_t* changes) {
+    if (bytes == 2) return exchange<uint16_t>(at, update, b, c, changes);
+    if (bytes == 4) return exchange<uint32_t>(at, update, b, c, changes);
+    return exchange<uint64_t>(at, update, b, c, changes);
 }
-
-template <typename T>
-uint64_t exchange(std::byte* at, Update update, uint64_t b, uint64_t c, uint64_t* changes) {
-    std::atomic_ref<T> word(*reinterpret_cast<T*>(at));
-    T old = word.load(std::memory_order_relaxed);
-    for (;;) {
-        const T fresh = static_cast<T>(update(old, b, c));
-        if (word.compare_exchange_weak(old, fresh, std::memory_order_seq_cst)) {
-            *changes += fresh != old;
-            return old;
-        }
-    }
-}
-
-void run_in(Warp& warp, const Instruction& in, const Atomic& atomic, Space space, const uint64_t* address,
-            Mask active) {
-    Access access;
-    if (!reach(warp, in, space, address, active, in.width, Intent::atomic, access)) return;
-    warp.budget -= std::popcount(active) / 2;  // what it costs here, against endless loops of atomics
-    const Update update = space == Space::shared ? atomic.update_shared : atomic.update;
-    Mask written = active;
-    for (Mask rest = active; rest != 0; rest &= rest - 1) {
-        const uint32_t lane = first_lane(rest);
-        std::byte* at = access.contiguous ? access.lane[0] + size_t{lane} * in.width : access.lane[lane];
-        for (size_t i = 0; i < atomic.operands.size(); ++i, at += atomic.bytes) {
-            const uint64_t b = lane_value(warp, atomic.operands[i], lane, atomic.lane_bytes);
-            const uint64_t c = atomic.others.empty() ? 0 : lane_value(warp, atomic.others[i], lane, atomic.lane_bytes);
-            uint64_t old = 0;
-            switch (atomic.bytes) {
-                case 2:
-                    old = exchange<uint16_t>(at, update, b, c, &warp.block->changes);
-                    break;
-                case 4:
-                    old = exchange<uint32_t>(at, update, b, c, &warp.block->changes);
-                    break;
-                case 8:
-                    old = exchange<uint64_t>(at, update, b, c, &warp.block->changes);
-                    break;
-            }
-            if (!atomic.results.empty())
-                std::memcpy(warp.registers + atomic.results[i] + size_t{lane} * atomic.lane_bytes, &old,
-                            atomic.lane_bytes);
-            // A comparison that fails writes nothing.
-            if (!atomic.others.empty() && old != b) written &= ~(Mask{1} << lane);
-        }
-    }
-    note_strong(warp, in, space, access, address, active, written, true);
-}
-
-void run(Warp& warp, const Instruction& in, Mask active) {
-    const auto& atomic = static_cast<const Atomic&>(*in.extra);
-    alignas(64) uint64_t address[kLanes];
-    addresses_of(warp, in, active, address);
-    if (atomic.space != Space::none) return run_in(warp, in, atomic, atomic.space, address, active);
-    by_space(warp, address, active,
-             [&](Space space, const uint64_t* inside, Mask lanes) { run_in(warp, in, atomic, space, inside, lanes); });
-}
-
-void decode(Decoder& base, const ptx::Statement& statement, Instruction& in, bool has_result) {
-    auto& decoder = static_cast<ProgramDecoder&>(base);
-    Modifiers modifiers(statement);
-    auto atomic = std::make_unique<Atomic>();
-    in.mode |= kStrong | take_order(modifiers);
-    note_order(decoder.program(), in.mode);
-    if (modifiers.take("async")) throw Unsupported("asynchronous reductions");
-    atomic->space = take_space(modifiers);
-    in.mode |= reach_of(statement, atomic->space);
-    const bool policy = take_cache(modifiers);
-    std::string_view operation;
-    for (const auto name : {"add", "inc", "dec", "min", "max", "and", "or", "xor", "exch", "cas"})
-        if (modifiers.take(name)) operation = name;
-    modifiers.take("noftz");
-    const uint32_t count = modifiers.take("v8") ? 8 : modifiers.take("v4") ? 4 : modifiers.take("v2") ? 2 : 1;
-    const Type type = modifiers.type();
-    const bool compares = operation == "cas";
-    const size_t expected = (has_result ? 1 : 0) + 2 + (compares ? 1 : 0);
-    modifiers.finish({expected, policy ? expected + 1 : expected});
-    size_t at = 0;
-    const auto registers = [&](const ptx::Operand& operand, std::vector<uint32_t>& list, bool destination) {
-        const std::vector<ptx::Operand> one{operand};
-        const auto& elements = operand.kind == Kind::vector ? operand.elements : one;
-        if (elements.size() != count) throw Unsupported("a vector of another size");
-        for (const auto& element : elements)
-            list.push_back(destination ? decoder.destination(element, type) : decoder.source(element, type));
-    };
-    if (has_result) registers(statement.operands[at++], atomic->results, true);
-    resolve_address(decoder, statement.operands[at++], in);
-    registers(statement.operands[at++], atomic->operands, false);
-    if (compares) registers(statement.operands[at++], atomic->others, false);
-    atomic->bytes = atomic->lane_bytes = ptx::size_bytes(type);
-    if (atomic->bytes != 2 && atomic->bytes != 4 && atomic->bytes != 8) throw Unsupported("an atomic of this size");
-    atomic->update = update_of(operation, type, Space::global);
-    atomic->update_shared = update_of(operation, type, Space::shared);
-    in.width = static_cast<uint8_t>(atomic->bytes * count);
-    if (atomic->space == Space::shared || atomic->space == Space::none) note_granule(decoder.program(), in.width);
-    in.mix = Mix::atomic;
-    in.run = run;
-    in.extra = decoder.keep(std::move(atomic));
-}
-
-void decode_atom(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
-    decode(decoder, statement, in, true);
-}
-void decode_red(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
-    decode(decoder, statement, in, false);
-}
-
-constexpr OpRow kRows[] = {{"atom", decode_atom}, {"red", decode_red}};
-
-}  // namespace
 
 std::span<const OpRow> atomic_rows() { return kRows; }
 

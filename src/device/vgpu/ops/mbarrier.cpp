@@ -44,8 +44,9 @@ bool reach_word(Warp& warp, const Instruction& in, uint32_t lane, uint64_t addre
     const uint32_t rank = rank_of_address(address).value_or(warp.block->rank);
     const uint64_t inside = address & (kRankUnit - 1);
     // What a copy signals is no access of the thread: it is not noted for races.
-    const bool quiet = !thread_does && rank < cluster.size() && inside % kWordBytes == 0 &&
-                       cluster.block(rank).live_threads > 0 && cluster.block(rank).shared.holds(inside, kWordBytes);
+    const bool quiet = !thread_does && (address < kRankUnit || rank_of_address(address)) && rank < cluster.size() &&
+                       inside % kWordBytes == 0 && cluster.block(rank).live_threads > 0 &&
+                       cluster.block(rank).shared.holds(inside, kWordBytes);
     if (!quiet) {
         uint64_t addresses[kLanes];
         std::fill(addresses, addresses + kLanes, address);
@@ -91,10 +92,24 @@ void release(Warp& warp, Reached& reached) {
     if (warp.block->launch->checks) warp.block->order.release(warp.index, reached.clocks->gathered);
 }
 
+/// Lets the next copy that the mbarrier waits for land; false where there is none.
+bool land_next(Warp& warp, uint64_t address, Reached& reached) {
+    const uint32_t rank = rank_of_address(address).value_or(warp.block->rank);
+    if (!warp.block->cluster->transfers.land_next(rank, address & (kRankUnit - 1))) return false;
+    uint64_t bits;
+    std::memcpy(&bits, reached.at, kWordBytes);
+    reached.word = PhaseWord::of(bits);
+    return true;
+}
+
 bool arrive(Warp& warp, const Instruction& in, const Operation& operation, uint32_t lane, uint64_t address) {
     Reached reached;
     if (!reach_word(warp, in, lane, address, reached)) return false;
     PhaseWord& word = reached.word;
+    // An arrival for the next phase, without a wait for this one: copies may have ended it by now.
+    while (word.pending == 0 && land_next(warp, address, reached)) {
+    }
+    if (warp.block->stopped) return false;
     const uint64_t before = word.bits();
     const uint32_t given = warp.lanes<uint32_t>(in.b)[lane], count = operation.expects ? 1 : given;
     if (count == 0 || count > word.pending) {
@@ -154,6 +169,9 @@ void test(Warp& warp, const Instruction& in, const Operation& operation, const u
         if (!reach_word(warp, in, lane, address[lane], reached)) return;
         const bool wanted = operation.parity ? (warp.lanes<uint32_t>(in.c)[lane] & 1) != 0
                                              : PhaseWord::of(warp.lanes<uint64_t>(in.c)[lane]).phase;
+        while (reached.word.phase == wanted && land_next(warp, address[lane], reached)) {
+        }
+        if (warp.block->stopped) return;
         if (reached.word.phase == wanted) continue;
         over |= rest & -rest;
         if (warp.block->launch->checks && operation.releases)
@@ -248,7 +266,7 @@ void decode_mbarrier(Decoder& base, const ptx::Statement& statement, Instruction
         if (operation->what != What::arrive || operation->expects) throw Unsupported("an operation without count");
         in.b = decoder.constant(1, 4);
     }
-    if (operation->what != What::init) in.mode |= kStrong;
+    in.mode |= operation->what == What::init ? 0 : operation->what == What::test ? kStrong : kStrong | kOnce;
     in.mode |= reach_of(statement, space);
     in.width = kWordBytes;
     note_granule(decoder.program(), kWordBytes);
@@ -273,13 +291,64 @@ uint64_t PhaseWord::bits() const {
            uint64_t{phase} << 61 | uint64_t{valid} << 62;
 }
 
-bool complete_bytes(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, int64_t bytes) {
+bool check_mbarrier(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address) {
+    Reached reached;
+    return reach_word(warp, in, lane, address, reached, false);
+}
+
+bool complete_bytes(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, int64_t bytes,
+                    const SharedMemory::Clock& clock) {
     Reached reached;
     if (!reach_word(warp, in, lane, address, reached, false) || !add_bytes(warp, in, lane, reached.word, -bytes))
         return false;
-    release(warp, reached);
+    Order::join_clock(reached.clocks->gathered, clock);
     settle(warp, reached, true);
     return true;
+}
+
+bool expect_arrival(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address) {
+    Reached reached;
+    if (!reach_word(warp, in, lane, address, reached, false)) return false;
+    if (++reached.word.pending > PhaseWord::kMost) {
+        illegal(warp, in, lane, "an mbarrier that waits for more arrivals than it can count");
+        return false;
+    }
+    settle(warp, reached, false);
+    return true;
+}
+
+bool arrive_late(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, const SharedMemory::Clock& clock) {
+    Reached reached;
+    if (!reach_word(warp, in, lane, address, reached, false)) return false;
+    if (reached.word.pending == 0) {
+        illegal(warp, in, lane, "an arrival at an mbarrier that waits for none");
+        return false;
+    }
+    --reached.word.pending;
+    Order::join_clock(reached.clocks->gathered, clock);
+    settle(warp, reached, true);
+    return true;
+}
+
+std::string describe_wait(const Block& block, const Warp& warp, const Group& group) {
+    const Instruction& in = *group.at;
+    const uint32_t lane = first_lane(group.lanes);
+    RegisterFile file{group.frame->registers};
+    uint64_t address = (in.mode & kWideBase) != 0 ? file.lanes<uint64_t>(in.a)[lane] : file.lanes<uint32_t>(in.a)[lane];
+    address += static_cast<uint64_t>(in.immediate);
+    if (static_cast<const Operation&>(*in.extra).generic) address -= kSharedWindow;
+    const uint64_t inside = address & (kRankUnit - 1);
+    SharedMemory& shared = warp.block->cluster->block(rank_of_address(address).value_or(block.rank)).shared;
+    const auto [name, offset] = shared.name_of(inside);
+    uint64_t bits = 0;
+    if (inside + kWordBytes <= shared.size()) std::memcpy(&bits, shared.data() + inside, kWordBytes);
+    const PhaseWord word = PhaseWord::of(bits);
+    std::string missing =
+        fmt::format("{} of {} arrivals are to come", word.pending, std::max(word.expected, word.pending));
+    if (word.bytes > 0) missing += fmt::format(" and {} bytes", word.bytes);
+    if (word.bytes < 0) missing += fmt::format(", and {} bytes came that nobody expects", -word.bytes);
+    return fmt::format("the mbarrier at byte {} of {}, in phase {}, where {}", offset, name, word.phase ? 1 : 0,
+                       missing);
 }
 
 std::span<const OpRow> mbarrier_rows() { return kRows; }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
+#include "device/vgpu/memory/shared.h"
 #include "device/vgpu/warp.h"
 
 namespace recuda::vgpu {
@@ -18,7 +20,20 @@ struct PhaseWord {
     uint64_t bits() const;
 };
 
-/// `bytes` of a copy have come to the mbarrier at a shared address, which may name a rank; false after a fault.
-bool complete_bytes(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, int64_t bytes);
+// What asynchronous copies do to the mbarrier at a shared address that names a rank. They are no accesses of the
+// thread, and `clock` is what they order before who waits. False after a fault.
+
+/// There is an mbarrier.
+bool check_mbarrier(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address);
+/// `bytes` of a copy have come.
+bool complete_bytes(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, int64_t bytes,
+                    const SharedMemory::Clock& clock);
+/// One more arrival is to come.
+bool expect_arrival(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address);
+/// An arrival when copies are done.
+bool arrive_late(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, const SharedMemory::Clock& clock);
+
+/// For reports: which mbarrier a waiting group's first lane waits for, and what is missing there.
+std::string describe_wait(const Block& block, const Warp& warp, const Group& group);
 
 }  // namespace recuda::vgpu

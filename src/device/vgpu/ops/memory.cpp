@@ -280,6 +280,7 @@ void decode_ld(Decoder& decoder, const ptx::Statement& statement, Instruction& i
     decode_access(decoder, statement, in, true);
 }
 void decode_st(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
+    if (statement.has("async")) return decode_remote(decoder, statement, in);
     decode_access(decoder, statement, in, false);
 }
 

@@ -39,7 +39,12 @@ void decode_hint(Decoder& decoder, const ptx::Statement& statement, Instruction&
 void decode_createpolicy(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 void decode_fence(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 void decode_cp(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
-/// cp.async.bulk (bulk.cpp).
+/// cp.async and its waits (async_copy.cpp).
+void decode_async_copy(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
+/// cp.async.bulk and cp.reduce.async.bulk (bulk.cpp), of tensors too (tensor_copy.cpp).
 void decode_bulk(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
+void decode_tensor_copy(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
+/// st.async and red.async (bulk.cpp).
+void decode_remote(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 
 }  // namespace recuda::vgpu

@@ -1,0 +1,132 @@
+// A matrix product as the field writes it for sm_90: a warp loads swizzled tiles through four stages, multicast within a
+// cluster of two; two groups of warps multiply by mma; the result goes back through tiles of two buffers. See suite.py.
+//
+//@ case product
+//@ launch product<<<(4, 2), 160, 0, cluster=(2, 1, 1)>>>(tensormap(a, dims=(512, 128), box=(64, 32), swizzle=128), tensormap(b, dims=(512, 128), box=(64, 32), swizzle=128), tensormap(c, dims=(128, 128), box=(16, 64)), 8)
+//@ buffer a:bf16[128,512]=uniform(-1,1)
+//@ buffer b:bf16[128,512]=uniform(-1,1)
+//@ buffer c:f32[128,128]=uninit
+//@ holds all(abs(c[128 * i + j] - sum(a[512 * i + k] * b[512 * j + k] for k in range(512))) < 1e-3 for i, j in [(0, 0), (5, 77), (64, 32), (127, 127), (31, 96), (70, 3)])
+//
+//@ case unchecked_stage
+//@ launch product<<<(4, 2), 160, 0, cluster=(2, 1, 1)>>>(tensormap(a, dims=(512, 128), box=(64, 32), swizzle=128), tensormap(b, dims=(512, 128), box=(64, 32), swizzle=128), tensormap(c, dims=(128, 128), box=(16, 64)), 8)
+//@ define NO_EMPTY_WAIT=1
+//@ buffer a:bf16[128,512]=uniform(-1,1)
+//@ buffer b:bf16[128,512]=uniform(-1,1)
+//@ buffer c:f32[128,128]=uninit
+//@ fault illegal_instruction product:arrive
+//
+//@ case reused_output
+//@ launch product<<<(4, 2), 160, 0, cluster=(2, 1, 1)>>>(tensormap(a, dims=(512, 128), box=(64, 32), swizzle=128), tensormap(b, dims=(512, 128), box=(64, 32), swizzle=128), tensormap(c, dims=(128, 128), box=(16, 64)), 8)
+//@ define NO_STORE_WAIT=1
+//@ buffer a:bf16[128,512]=uniform(-1,1)
+//@ buffer b:bf16[128,512]=uniform(-1,1)
+//@ buffer c:f32[128,128]=uninit
+//@ fault shared_race output:write output:store
+typedef unsigned u32;
+typedef unsigned short u16;
+typedef unsigned long long u64;
+
+struct alignas(64) TensorMap {
+    unsigned char bytes[128];
+};
+
+__device__ __forceinline__ u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
+__device__ __forceinline__ void wait(u32 barrier, u32 parity) {
+    asm volatile("{\n .reg .pred p;\n again:\n mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n @p bra done;\n bra again;\n done:\n }" ::"r"(barrier), "r"(parity) : "memory");
+}
+__device__ __forceinline__ u32 cluster_rank() {
+    u32 rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+__device__ __forceinline__ void arrive_at(u32 barrier, u32 rank) {
+    asm volatile("{ .reg .b32 remote; mapa.shared::cluster.u32 remote, %0, %1; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote]; }" ::"r"(barrier), "r"(rank) : "memory");
+}
+__device__ __forceinline__ void load(u32 to, const TensorMap* map, int x, int y, u32 barrier) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to), "l"(map), "r"(x), "r"(y), "r"(barrier) : "memory");
+}
+__device__ __forceinline__ void load_for_both(u32 to, const TensorMap* map, int x, int y, u32 barrier) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to), "l"(map), "r"(x), "r"(y), "r"(barrier), "h"((u16)3) : "memory");
+}
+__device__ __forceinline__ void matrices(u32 (&part)[4], u32 tile, u32 row, u32 piece) {
+    u32 address = tile + row * 128 + piece * 16;
+    address ^= address >> 3 & 0x70;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(part[0]), "=r"(part[1]), "=r"(part[2]), "=r"(part[3]) : "r"(address) : "memory");
+}
+
+constexpr u32 kStages = 4, kTile = 64 * 128, kHalf = kTile / 2;
+
+// c = a · bᵀ in tiles of 64 rows and 32 columns of c a block; both blocks of a cluster share their rows of a, of which
+// each loads a half.
+extern "C" __global__ void __cluster_dims__(2, 1, 1) product(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b, const __grid_constant__ TensorMap c, u32 steps) {
+    __shared__ alignas(1024) unsigned char left[kStages][kTile], right[kStages][kHalf];
+    __shared__ alignas(128) float result[2][64][16];
+    __shared__ u64 full[kStages], empty[kStages];
+    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32, rank = cluster_rank();
+    if (threadIdx.x == 0) {
+        for (u32 s = 0; s < kStages; ++s) {
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&full[s])) : "memory");
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 8;" ::"r"(shared_address(&empty[s])) : "memory");
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    if (warp == 4) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        u32 elected;
+        asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(elected));
+        if (elected) {
+            asm volatile("prefetch.tensormap [%0];" ::"l"(&a) : "memory");
+            for (u32 step = 0; step < steps; ++step) {
+                const u32 s = step % kStages, at = shared_address(&full[s]);
+#ifndef NO_EMPTY_WAIT
+                wait(shared_address(&empty[s]), (step / kStages % 2) ^ 1);
+#endif
+                asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(kTile + kHalf) : "memory");  // <- product:arrive
+                load_for_both(shared_address(left[s]) + rank * kHalf, &a, step * 64, blockIdx.y * 64 + rank * 32, at);
+                load(shared_address(right[s]), &b, step * 64, blockIdx.x * 32, at);
+            }
+        }
+    } else {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 160;");
+        float sum[4][4] = {};
+        for (u32 step = 0; step < steps; ++step) {
+            const u32 s = step % kStages;
+            wait(shared_address(&full[s]), step / kStages % 2);
+            for (u32 k = 0; k < 4; ++k) {
+                u32 rows[4], columns[2][4];
+                matrices(rows, shared_address(left[s]), warp * 16 + lane % 16, k * 2 + lane / 16);
+                for (u32 n = 0; n < 2; ++n)
+                    matrices(columns[n], shared_address(right[s]), n * 16 + lane % 8 + lane / 16 * 8, k * 2 + lane / 8 % 2);
+                for (u32 n = 0; n < 4; ++n)
+                    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" : "+f"(sum[n][0]), "+f"(sum[n][1]), "+f"(sum[n][2]), "+f"(sum[n][3]) : "r"(rows[0]), "r"(rows[1]), "r"(rows[2]), "r"(rows[3]), "r"(columns[n / 2][n % 2 * 2]), "r"(columns[n / 2][n % 2 * 2 + 1]));
+            }
+            __syncwarp();
+            if (lane < 2) arrive_at(shared_address(&empty[s]), lane);
+        }
+        // Two tiles of 16 columns, each written twice over one of two buffers.
+        for (u32 n = 0; n < 4; ++n) {
+            float(&tile)[64][16] = result[n / 2 % 2];
+            const u32 row = warp * 16 + lane / 4, column = n % 2 * 8 + lane % 4 * 2;
+            tile[row][column] = sum[n][0], tile[row][column + 1] = sum[n][1];
+            tile[row + 8][column] = sum[n][2], tile[row + 8][column + 1] = sum[n][3];
+            if (n % 2 == 0) continue;
+            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+            asm volatile("bar.sync 1, 128;" ::: "memory");
+            if (threadIdx.x == 0) {
+                asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&c), "r"(blockIdx.x * 32 + n / 2 * 16), "r"(blockIdx.y * 64), "r"(shared_address(tile)) : "memory");  // <- output:store
+                asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+            }
+        }
+#ifdef NO_STORE_WAIT
+        asm volatile("bar.sync 1, 128;" ::: "memory");
+        result[1][warp * 16 + lane % 16][lane / 16] = 0;  // <- output:write
+#else
+        if (threadIdx.x == 0) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+        asm volatile("bar.sync 1, 128;" ::: "memory");
+        result[1][warp * 16 + lane % 16][lane / 16] = 0;
+#endif
+    }
+    asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
