@@ -4,10 +4,12 @@
     tests/matrix/numerics.py --program build/release/cuda-rlm --device cuda --out h200.json
     tests/matrix/numerics.py --program build/release/cuda-rlm --device vgpu --out vgpu.json
     tests/matrix/numerics.py --compare h200.json vgpu.json
+    tests/matrix/numerics.py --keep h200.json --out h200.json.gz
 
 Comparing prints, for each instruction and kind of operands, how many elements of D differ, with the first of them: its
 operands, what each device says, and which simple models of the sum (fraction bits, products a step, order of k) give what the
-first device says for all elements. The virtual GPU's model is in src/device/vgpu/ops/tensor_sum.cpp."""
+first device says for all elements. The virtual GPU's model is in src/device/vgpu/ops/tensor_sum.cpp. What is kept of a device
+(record.py) is enough to say whether another gives the same."""
 
 import argparse
 import json
@@ -16,6 +18,7 @@ import struct
 import sys
 import tempfile
 
+import record
 from instructions import BITS, Image, fragment, from_sums, run, sums
 from suite import mma, wgmma
 
@@ -294,22 +297,34 @@ def compare(left, right):
     return 1 if differ_in_all else 0
 
 
+def measure(program, device):
+    """What a device says: the words of D of each instruction, or why there are none."""
+    said = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for one in instructions():
+            _, words = prepare(one)
+            said[one.label()] = run(program, device, folder, one, BLOCKS, words["a"], words["b"], words["c"], words["images"])
+    return said
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--program", default="build/release/cuda-rlm")
     parser.add_argument("--device", default="vgpu")
     parser.add_argument("--out", default="numerics.json")
     parser.add_argument("--compare", nargs=2)
+    parser.add_argument("--keep", metavar="JSON")
     options = parser.parse_args()
     if options.compare:
         return compare(*options.compare)
-    said = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for one in instructions():
-            _, words = prepare(one)
-            said[one.label()] = run(options.program, options.device, folder, one, BLOCKS, words["a"], words["b"], words["c"], words["images"])
-            if isinstance(said[one.label()], str):
-                print(f"{one.label()}: {said[one.label()]}", flush=True)
+    if options.keep:
+        with open(options.keep) as file:
+            record.write(options.out, json.load(file), BLOCKS, len(KINDS))
+        return 0
+    said = measure(options.program, options.device)
+    for label, words in said.items():
+        if isinstance(words, str):
+            print(f"{label}: {words}")
     with open(options.out, "w") as file:
         json.dump(said, file)
     print(f"{len(said)} instructions, {BLOCKS} blocks each, in {options.out}")
