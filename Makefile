@@ -1,6 +1,6 @@
 # The commands of this project; CMakePresets.json and ./setup do the work.
 .DEFAULT_GOAL := build
-.PHONY: setup configure build demo test bundle format format-check lint layers bench clean
+.PHONY: setup configure build demo test bundle fuzz format format-check lint layers bench clean
 
 RELEASE := build/release
 PROGRAM := $(RELEASE)/cuda-rlm
@@ -30,6 +30,14 @@ bundle: build
 bench: build
 	cmake --build --preset release --target benchmarks
 	@for program in $(RELEASE)/bench_*; do $$program || exit 1; done
+
+# An hour by default; what is found lies in artifacts/fuzz.
+FUZZ_SECONDS ?= 3600
+fuzz: setup
+	@mkdir -p build
+	@cmake --preset fuzz >build/fuzz.log 2>&1 || { cat build/fuzz.log >&2; exit 1; }
+	@cmake --build --preset fuzz >build/fuzz.log 2>&1 || { cat build/fuzz.log >&2; exit 1; }
+	tests/fuzz/run $(FUZZ_SECONDS)
 
 format:
 	$(SOURCES) | xargs -r clang-format -i

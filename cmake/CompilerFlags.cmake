@@ -7,12 +7,16 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 option(RECUDA_WERROR "Treat warnings as errors (CI does)" OFF)
 
 if(NOT CMAKE_BUILD_TYPE)
-    set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Dev or Asan" FORCE)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Dev, Asan or Fuzz" FORCE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEV "-O1 -g")
 set(CMAKE_CXX_FLAGS_ASAN "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined")
 set(CMAKE_EXE_LINKER_FLAGS_ASAN "-fsanitize=address,undefined")
+# For clang alone: libFuzzer needs its coverage.
+set(CMAKE_CXX_FLAGS_FUZZ
+    "-O1 -gline-tables-only -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all")
+set(CMAKE_EXE_LINKER_FLAGS_FUZZ "-fsanitize=address,undefined")
 
 # An aggregate that names some of its members leaves the others at their defaults on purpose.
 # GCC 12 sees overlapping copies in std::string where there are none (its bug 105651).

@@ -121,6 +121,11 @@ function(recuda_scenario_tests)
             endif()
         endforeach()
     endforeach()
+    # Kernels with and without races, on the virtual GPU.
+    add_test(NAME races.suite COMMAND "${Python3_EXECUTABLE}" "${CMAKE_SOURCE_DIR}/tests/races/suite.py"
+        WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+    set_tests_properties(races.suite PROPERTIES
+        ENVIRONMENT "CUDA_RLM=${CMAKE_BINARY_DIR}/cuda-rlm;PYTHONDONTWRITEBYTECODE=1" TIMEOUT 300)
     add_test(NAME layers COMMAND "${Python3_EXECUTABLE}" "${CMAKE_SOURCE_DIR}/tools/check_layers.py"
         WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
 endfunction()

@@ -32,8 +32,8 @@ TaskEntry task_entry(Catalogue& catalogue, const std::string& name, const std::v
 
 /// One launch for every value of `each` (NAME: [values]), which becomes a definition.
 void add_micros(std::vector<Micro>& micros, const Json& row, const fs::path& folder) {
-    Micro micro{row.at("op"), folder / "kernels" / row.at("file").get<std::string>(), {}, row.at("launch"),
-                row.at("buffers")};
+    Micro micro{
+        row.at("op"), folder / "kernels" / row.at("file").get<std::string>(), {}, row.at("launch"), row.at("buffers")};
     if (row.contains("defines"))
         for (const auto& [name, value] : row.at("defines").items()) micro.defines[name] = value.dump();
     if (!row.contains("each")) {

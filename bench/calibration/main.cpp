@@ -1,16 +1,21 @@
 // calibration: what the estimate of src/judge/estimate.h is fitted and judged by.
 //
-//   calibration count   [--home DIR] [--only WORD] [--points N]   counts the corpus on the virtual GPU
-//   calibration measure [--home DIR] [--only WORD] [--points N]   times the corpus on a GPU
+//   calibration count   [--only WORD] [--points N]   counts the corpus on the virtual GPU
+//   calibration measure [--only WORD] [--points N]   times the corpus on a GPU
+//   calibration estimate <VARIANTS                   what the estimate gives for kept variants, by its own constants
+//   calibration fit <VARIANTS                        the same by constants fitted to all, and to each half of the ops
 //
-// Both print one JSON object a line; the first describes the device. bench/calibrate.py drives it.
+// All print one JSON object a line; the first of count and measure describes the device. bench/calibrate.py drives it.
 #include <cstdio>
+#include <iostream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/paths.h"
 #include "base/process.h"
+#include "calibration/fit.h"
 #include "calibration/trial.h"
 #include "device/cuda/cuda.h"
 #include "device/vgpu/vgpu.h"
@@ -27,7 +32,7 @@ struct Words {
 
 Words parse(std::span<char*> words) {
     Words parsed;
-    if (words.size() < 2) throw UsageError("usage: calibration count|measure [--only WORD] [--points N]");
+    if (words.size() < 2) throw UsageError("usage: calibration count|measure|estimate|fit [--only WORD] [--points N]");
     parsed.verb = words[1];
     for (size_t i = 2; i + 1 < words.size(); i += 2) {
         const std::string_view option = words[i];
@@ -58,7 +63,37 @@ Json environment(const Device& device, const Peaks& peaks) {
               {"memory_peaks", to_json(peaks)}}}};
 }
 
+std::vector<Variant> read_variants() {
+    std::vector<Variant> variants;
+    for (std::string line; std::getline(std::cin, line);)
+        variants.push_back(variant_from_json(parse_json(line, "a variant")));
+    return variants;
+}
+
+void print_estimates(std::span<const Variant> variants, const EstimateConstants& constants,
+                     const std::string& fitted_to) {
+    print({{"constants", to_json(constants)}, {"fitted_to", fitted_to}});
+    for (const Variant& variant : variants)
+        print({{"id", variant.id}, {"fitted_to", fitted_to}, {"estimate", estimate_of(variant, constants)}});
+}
+
+/// Ops in the order of their names go to the first and the second half in turns.
+int fit(std::span<const Variant> variants) {
+    std::set<std::string> ops;
+    for (const Variant& variant : variants) ops.insert(variant.op);
+    std::vector<Variant> halves[2];
+    for (const Variant& variant : variants)
+        halves[std::distance(ops.begin(), ops.find(variant.op)) % 2].push_back(variant);
+    print_estimates(variants, documented(), "nothing");
+    print_estimates(variants, fitted(variants), "all");
+    print_estimates(variants, fitted(halves[0]), "first half");
+    print_estimates(variants, fitted(halves[1]), "second half");
+    return 0;
+}
+
 int run(const Words& words) {
+    if (words.verb == "estimate") return print_estimates(read_variants(), {}, "kept"), 0;
+    if (words.verb == "fit") return fit(read_variants());
     const std::unique_ptr<Device> device = words.verb == "measure" ? make_cuda() : make_vgpu({.seed = 1});
     const std::unique_ptr<Builder> builder = make_builder();
     print(environment(*device, measure_peaks(*device, *builder, device->info().target)));

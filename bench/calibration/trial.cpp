@@ -47,7 +47,7 @@ void count_into(Json& record, Device& device, std::span<const Launch> launches) 
     if (execution.outcome != Outcome::correct) record["log"] = json_text(execution.log);
     if (!execution.counters) return;
     record["counters"] = to_json(*execution.counters);
-    record["counters"].erase("lines");
+    for (const char* left_out : {"lines", "mix"}) record["counters"].erase(left_out);
 }
 
 /// Times the sequences, each on buffers of its own.
@@ -100,6 +100,7 @@ void try_workload(Json record, Program& program, size_t workload, Ring& ring, De
     for (size_t i = 0; i < sets; ++i)
         request.sequences.push_back(program.launches(workload, merged(ring.places(first + i), scratch.places())));
     record["launches"] = launches_json(request.sequences.front(), used);
+    record["cleared"] = request.cleared.size();
     record["cold"] = ring.is_cold() && sets > 1;
     if (device.info().measures_time)
         time_into(record, device, std::move(request));
@@ -170,6 +171,7 @@ void try_micro(Json record, const Micro& micro, const Binary& binary, Device& de
         request.sequences.push_back({on_new_buffers(planned, buffers.parsed, module, device, made, i)});
     record["launches"] = launches_json(request.sequences.front(), entry->resources);
     record["cold"] = sets * buffers.bytes > 3 * l2;
+    record["least_bytes"] = buffers.bytes;  // at most: a launch may leave some alone
     if (device.info().measures_time)
         time_into(record, device, std::move(request));
     else
@@ -186,8 +188,7 @@ Json failure(Json record, std::string_view outcome, const std::string& log) {
 
 }  // namespace
 
-void try_task(const TaskEntry& entry, Device& device, Builder& builder, const TrialOptions& options,
-              const Sink& sink) {
+void try_task(const TaskEntry& entry, Device& device, Builder& builder, const TrialOptions& options, const Sink& sink) {
     const DeviceLimits limits = limits_of(device.info());
     std::vector<Candidate> candidates;
     for (const auto& file : entry.files)
@@ -201,9 +202,12 @@ void try_task(const TaskEntry& entry, Device& device, Builder& builder, const Tr
     for (const Axes& axes : entry.workloads) rings[axes] = make_ring(entry.task, axes, device, options.seed);
     for (size_t i = 0; i < candidates.size(); ++i) {
         const Candidate& candidate = candidates[i];
-        Json record{{"op", entry.task.op->name}, {"task", entry.task.name}, {"file", candidate.file->name},
+        Json record{{"op", entry.task.op->name},
+                    {"task", entry.task.name},
+                    {"file", candidate.file->name},
                     {"point", candidate.point}};
-        const std::string id = fmt::format("{}/{}/{}", entry.task.name, candidate.file->name, words_of(candidate.point));
+        const std::string id =
+            fmt::format("{}/{}/{}", entry.task.name, candidate.file->name, words_of(candidate.point));
         record["id"] = id;
         if (built[i].outcome != Outcome::correct) {
             sink(failure(record, name(built[i].outcome), built[i].log));
@@ -242,12 +246,9 @@ void try_micros(const std::vector<Micro>& micros, Device& device, Builder& build
         std::string point;
         for (const auto& [name, value] : micro.defines)
             point += fmt::format("{}{}={}", point.empty() ? "" : ",", name, value);
-        Json record{{"op", micro.op},
-                    {"file", requests[i].file},
-                    {"kernel", kernel},
-                    {"point", micro.defines},
-                    {"workload", micro.op},
-                    {"id", fmt::format("{}/{}/{}", micro.op, kernel, point)}};
+        Json record{{"op", micro.op},       {"file", requests[i].file},
+                    {"kernel", kernel},     {"point", micro.defines},
+                    {"workload", micro.op}, {"id", fmt::format("{}/{}/{}", micro.op, kernel, point)}};
         if (built[i].outcome != Outcome::correct) {
             sink(failure(record, name(built[i].outcome), built[i].log));
             continue;

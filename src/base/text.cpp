@@ -108,6 +108,15 @@ std::string valid_utf8(std::string_view text) {
     return valid;
 }
 
+std::string one_line(std::string_view text, size_t limit_bytes) {
+    std::string line(text.substr(0, limit_bytes));
+    for (char& c : line)
+        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+    line = valid_utf8(line);
+    if (text.size() > limit_bytes) line += "…";
+    return line;
+}
+
 std::string without_byte_order_mark(std::string text) {
     constexpr std::string_view kMark = "\xef\xbb\xbf";
     if (text.starts_with(kMark)) text.erase(0, kMark.size());

@@ -23,6 +23,9 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
 /// The text with every byte sequence that is not UTF-8 replaced by U+FFFD.
 std::string valid_utf8(std::string_view text);
 
+/// The text as one line for a message: at most `limit_bytes` and "…", without control characters and broken UTF-8.
+std::string one_line(std::string_view text, size_t limit_bytes = 400);
+
 /// The text without the byte order mark that some editors put before UTF-8; compilers take it for a stray character.
 std::string without_byte_order_mark(std::string text);
 

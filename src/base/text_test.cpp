@@ -30,6 +30,13 @@ TEST(Text, ReplacesWhatIsNoUtf8) {
     EXPECT_EQ(valid_utf8("\xf0\x9f"), "\xef\xbf\xbd\xef\xbf\xbd");                  // cut off
 }
 
+TEST(Text, MakesOneLineOfAnything) {
+    EXPECT_EQ(one_line("'ü' is fine"), "'ü' is fine");
+    EXPECT_EQ(one_line(std::string_view("a\0b\nc\x1b\xff", 7)), "a b c \xef\xbf\xbd");
+    EXPECT_EQ(one_line("abcdef", 4), "abcd…");
+    EXPECT_EQ(one_line("abü", 3), "ab\xef\xbf\xbd…");  // cut within a character
+}
+
 TEST(Text, BoundsLongTextKeepingBothEnds) {
     const std::string text = bounded(std::string(1000, 'a') + "END", 90);
     EXPECT_TRUE(text.starts_with(std::string(60, 'a')));

@@ -2,15 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
+#include "base/text.h"
 #include "build/ptx_text.h"
 
 namespace recuda {
 namespace {
 
 using Tokens = std::vector<PtxToken>;
+
+constexpr uint64_t kMaxParameterBytes = 32764;  // of a kernel, from sm_70 on
 
 /// A scan over the module level of a PTX text. It stops at the first thing that cannot stand there.
 class Scan {
@@ -47,7 +51,7 @@ class Scan {
     void fail(std::string_view what) {
         if (!result_.problem.empty()) return;
         const uint32_t line = tokens_.empty() ? 1 : tokens_[at_ > 0 ? at_ - 1 : 0].line;
-        result_.problem = fmt::format("line {}: {}", line, what);
+        result_.problem = fmt::format("line {}: {}", line, one_line(what));
     }
 
     void directive() {
@@ -167,7 +171,9 @@ class Scan {
         take();  // its name
         parameter.bytes = element;
         if (take_if("[")) {
-            parameter.bytes = element * number();
+            const uint64_t bytes = uint64_t{element} * number();
+            if (bytes > kMaxParameterBytes) fail(fmt::format("a parameter of {} bytes", bytes));
+            parameter.bytes = static_cast<uint32_t>(std::min(bytes, kMaxParameterBytes));
             if (!take_if("]")) fail("a ']' is missing");
         }
         if (element == 0) fail(fmt::format("'{}' is not a type of a parameter", parameter.type));

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "base/text.h"
 #include "build/ptx_text.h"
 
 namespace recuda {
@@ -73,10 +75,23 @@ class Flow {
     /// Follows a function's instructions until nothing new is learned. Returns the first offence or "".
     std::string follow(const std::vector<Instruction>& body) {
         held_.clear();
-        bool learned = true;
-        while (learned) {
-            learned = false;
-            for (const Instruction& instruction : body) learned |= step(instruction);
+        std::unordered_map<std::string_view, std::vector<size_t>> readers;  // of a register
+        for (size_t i = 0; i < body.size(); ++i)
+            for (size_t operand = 1; operand < body[i].operands.size(); ++operand)
+                for (const PtxToken& token : body[i].operands[operand]) readers[token.text].push_back(i);
+        std::vector<size_t> pending(body.size());
+        std::iota(pending.rbegin(), pending.rend(), size_t{0});
+        std::vector<bool> queued(body.size(), true);
+        while (!pending.empty()) {
+            const size_t at = pending.back();
+            pending.pop_back();
+            queued[at] = false;
+            for (const std::string_view learned : step(body[at]))
+                for (const size_t reader : readers[learned]) {
+                    if (queued[reader]) continue;
+                    queued[reader] = true;
+                    pending.push_back(reader);
+                }
         }
         for (const Instruction& instruction : body)
             if (std::string why = offence(instruction); !why.empty()) return why;
@@ -111,9 +126,10 @@ class Flow {
         return writes ? Effect::writes : Effect::computes;
     }
 
-    bool step(const Instruction& instruction) {
+    /// The registers of which it is now known that they hold more.
+    std::vector<std::string_view> step(const Instruction& instruction) {
         const Effect effect = effect_of(instruction.opcode);
-        if (instruction.operands.empty() || (effect != Effect::computes && effect != Effect::loads)) return false;
+        if (instruction.operands.empty() || (effect != Effect::computes && effect != Effect::loads)) return {};
         Names names;
         for (size_t i = 1; i < instruction.operands.size(); ++i) names.merge(held_by(instruction.operands[i]));
         if (effect == Effect::loads) {  // what a table of addresses holds
@@ -123,14 +139,14 @@ class Flow {
                     pointed.insert(refers->second.begin(), refers->second.end());
             names = std::move(pointed);
         }
-        if (names.empty()) return false;
-        bool learned = false;
+        if (names.empty()) return {};
+        std::vector<std::string_view> learned;
         for (const PtxToken& token : instruction.operands[0]) {
             if (token.kind != PtxToken::Kind::word) continue;
             Names& held = held_[token.text];
             const size_t before = held.size();
             held.insert(names.begin(), names.end());
-            learned |= held.size() != before;
+            if (held.size() != before) learned.push_back(token.text);
         }
         return learned;
     }
@@ -138,7 +154,8 @@ class Flow {
     std::string offence(const Instruction& instruction) const {
         const auto says = [&](const Names& names, std::string_view what) {
             return names.empty() ? std::string()
-                                 : fmt::format("line {} of the PTX {} '{}'", instruction.line, what, *names.begin());
+                                 : fmt::format("line {} of the PTX {} '{}'", instruction.line, what,
+                                               one_line(*names.begin(), 200));
         };
         const Effect effect = effect_of(instruction.opcode);
         if (effect == Effect::computes || effect == Effect::loads) return "";
@@ -241,7 +258,8 @@ class Screen {
     void external_function(Tokens tokens) {
         for (const PtxToken& token : tokens) {
             if (token.kind == PtxToken::Kind::word && is_launch_function(token.text))
-                why_ = fmt::format("a launch from the device is refused: the kernel calls {}", token.text);
+                why_ =
+                    fmt::format("a launch from the device is refused: the kernel calls {}", one_line(token.text, 200));
         }
     }
 
@@ -259,7 +277,8 @@ class Screen {
             else if (name.empty())
                 name = token.text;
         }
-        if (managed) why_ = fmt::format("managed variable '{}' is refused: it would outlive the launch", name);
+        if (managed)
+            why_ = fmt::format("managed variable '{}' is refused: it would outlive the launch", one_line(name, 200));
         flow_.declare(name);
     }
 

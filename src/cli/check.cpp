@@ -87,18 +87,18 @@ Json described(const Checked& checked, const DeviceInfo& gpu) {
     Json measurements = Json::array();
     for (const Measurement& measurement : evaluation.measurements) measurements.push_back(to_json(measurement));
     Json document{{"outcome", name(evaluation.outcome)},
-            {"task", evaluation.task},
-            {"digest", evaluation.digest},
-            {"tunables", evaluation.tunables},
-            {"device", evaluation.device},
-            {"reports", reports},
-            {"workloads", workloads},
-            {"left_out", evaluation.verdict.left_out},
-            {"resources", to_json(evaluation.resources)},
-            {"counters", checked.counters ? to_json(*checked.counters) : Json()},
-            {"measurements", measurements},
-            {"schedules", to_json(checked.schedules)},
-            {"log", json_text(evaluation.verdict.log)}};
+                  {"task", evaluation.task},
+                  {"digest", evaluation.digest},
+                  {"tunables", evaluation.tunables},
+                  {"device", evaluation.device},
+                  {"reports", reports},
+                  {"workloads", workloads},
+                  {"left_out", evaluation.verdict.left_out},
+                  {"resources", to_json(evaluation.resources)},
+                  {"counters", checked.counters ? to_json(*checked.counters) : Json()},
+                  {"measurements", measurements},
+                  {"schedules", to_json(checked.schedules)},
+                  {"log", json_text(evaluation.verdict.log)}};
     add_to(document, profile_of(checked, gpu));
     return document;
 }
@@ -130,12 +130,33 @@ std::string story(const Checked& checked, const KernelFile& file, const DeviceIn
                                 : fmt::format("{} runs differ, first with seed {}", checked.schedules.different,
                                               checked.schedules.seed));
     for (const Measurement& measurement : evaluation.measurements)
-        text += fmt::format("  {:<24} {:.0f} ns (median of {}; {:.0f} to {:.0f})\n", shown(Axes(measurement.axes)),
-                            measurement.median_ns, measurement.samples_ns.size(), measurement.low_ns,
-                            measurement.high_ns);
+        text +=
+            fmt::format("  {:<24} {:.0f} ns (median of {}; {:.0f} to {:.0f})\n", shown(Axes(measurement.axes)),
+                        measurement.median_ns, measurement.samples_ns.size(), measurement.low_ns, measurement.high_ns);
     text += shown(profile_of(checked, gpu), file.text, colours(1));
     if (!evaluation.verdict.log.empty()) text += "\n" + evaluation.verdict.log + "\n";
     return text;
+}
+
+/// All points in a few columns, the lowest estimate first, then the whole story of that one; of the first that is not
+/// correct where there is one.
+std::string story_of_points(const std::vector<Checked>& all, const KernelFile& file, const DeviceInfo& gpu) {
+    std::vector<const Checked*> order;
+    for (const Checked& checked : all) order.push_back(&checked);
+    const auto key = [](const Checked* checked) {
+        const bool right = checked->evaluation.outcome == Outcome::correct;
+        return std::pair(right, checked->evaluation.estimate.value_or(0));
+    };
+    std::stable_sort(order.begin(), order.end(), [&](const Checked* a, const Checked* b) { return key(a) < key(b); });
+    std::string text = fmt::format("  {:<15} {:>8} {:>9} {:>9}\n", "outcome", "estimate", "registers", "occupancy");
+    for (const Checked* checked : order) {
+        const Profile profile = profile_of(*checked, gpu);
+        const double share = profile.launches.empty() ? 0 : profile.launches.front().occupancy.share();
+        text += fmt::format("  {:<15} {:>8.0f} {:>9} {:>7.0f} %  {}\n", name(checked->evaluation.outcome),
+                            checked->evaluation.estimate.value_or(0), checked->evaluation.resources.registers,
+                            100 * share, point_text(checked->evaluation.tunables));
+    }
+    return text + "\n" + story(*order.front(), file, gpu);
 }
 
 /// What a build of the candidate gives, or nothing where no compiler can be had: then a plan goes unchecked, and that
@@ -242,7 +263,7 @@ int check_command(CommandLine& line) {
     if (line.json())
         print_json(document_of(all, words.all, gpu));
     else
-        for (const Checked& checked : all) print_text(story(checked, *file, gpu));
+        print_text(words.all ? story_of_points(all, *file, gpu) : story(all.front(), *file, gpu));
     const bool right = std::all_of(all.begin(), all.end(),
                                    [](const Checked& one) { return one.evaluation.outcome == Outcome::correct; });
     return right ? 0 : 3;

@@ -62,17 +62,17 @@ std::string mix_text(const Counters& counters) {
 }
 
 std::string summary(const Counters& counters) {
-    std::string text = fmt::format("  {:<14} {} by {} threads of {} blocks, {:.1f} of 32 lanes active\n", "instructions",
-                                   counters.thread_instructions, counters.threads, counters.blocks,
+    std::string text = fmt::format("  {:<14} {} by {} threads of {} blocks, {:.1f} of 32 lanes active\n",
+                                   "instructions", counters.thread_instructions, counters.threads, counters.blocks,
                                    ratio(counters.thread_instructions, counters.warp_instructions));
     text += mix_text(counters);
     text += traffic_text("global reads", counters.global_read) + traffic_text("global writes", counters.global_write) +
             traffic_text("local memory", counters.local);
     if (counters.shared_requests > 0)
-        text += fmt::format("  {:<14} {} requests, {:.2f} passes over the banks each; {:.2f} would do\n",
-                            "shared memory", counters.shared_requests,
-                            ratio(counters.shared_wavefronts, counters.shared_requests),
-                            ratio(counters.shared_ideal, counters.shared_requests));
+        text +=
+            fmt::format("  {:<14} {} requests, {:.2f} passes over the banks each; {:.2f} would do\n", "shared memory",
+                        counters.shared_requests, ratio(counters.shared_wavefronts, counters.shared_requests),
+                        ratio(counters.shared_ideal, counters.shared_requests));
     if (counters.branches > 0)
         text += fmt::format("  {:<14} {} by warps, {:.0f} % of them split the warp\n", "branches", counters.branches,
                             100 * ratio(counters.divergent_branches, counters.branches));
@@ -84,15 +84,15 @@ std::string summary(const Counters& counters) {
 
 std::string occupancy_text(const LaunchShape& launch) {
     const Occupancy& occupancy = launch.occupancy;
-    std::string text = fmt::format(
-        "  {:<14} {}: {} of {} warps an SM ({:.0f} %), {} blocks of {} threads{}\n", "occupancy", launch.kernel,
-        occupancy.warps, occupancy.most_warps, 100 * occupancy.share(), occupancy.blocks, launch.threads,
-        occupancy.limit.empty() ? "" : "; limited by " + occupancy.limit);
-    text += launch.registers > 0
-                ? fmt::format("  {:<14} {} registers a thread, {} bytes spilled, {} bytes of shared memory a block\n", "",
-                              launch.registers, launch.spill_bytes, launch.shared_bytes)
-                : fmt::format("  {:<14} registers not known, {} bytes of shared memory a block\n", "",
-                              launch.shared_bytes);
+    std::string text =
+        fmt::format("  {:<14} {}: {} of {} warps an SM ({:.0f} %), {} blocks of {} threads{}\n", "occupancy",
+                    launch.kernel, occupancy.warps, occupancy.most_warps, 100 * occupancy.share(), occupancy.blocks,
+                    launch.threads, occupancy.limit.empty() ? "" : "; limited by " + occupancy.limit);
+    text +=
+        launch.registers > 0
+            ? fmt::format("  {:<14} {} registers a thread, {} bytes spilled, {} bytes of shared memory a block\n", "",
+                          launch.registers, launch.spill_bytes, launch.shared_bytes)
+            : fmt::format("  {:<14} registers not known, {} bytes of shared memory a block\n", "", launch.shared_bytes);
     return text;
 }
 
@@ -114,8 +114,8 @@ std::string hot_lines(const Counters& counters, std::string_view source, bool co
         text += fmt::format("  {:>4.1f} % {:>5.1f} % {:>5.1f} {:>12} {:>12} {:>6} | {}\n",
                             100 * ratio(line->warp_instructions, counters.warp_instructions),
                             100 * ratio(sectors(*line), sectors(counters)),
-                            ratio(line->thread_instructions, line->warp_instructions), per_request(*line), passes(*line),
-                            number, valid_utf8(written.substr(0, kSourceColumns)));
+                            ratio(line->thread_instructions, line->warp_instructions), per_request(*line),
+                            passes(*line), number, valid_utf8(written.substr(0, kSourceColumns)));
     }
     return text;
 }
@@ -134,13 +134,9 @@ std::string advice_text(const std::vector<Advice>& all, bool colours) {
 
 LaunchShape shape_of(const std::string& kernel, uint64_t blocks, uint32_t threads, uint32_t dynamic_shared,
                      const Resources& resources, const DeviceInfo& gpu) {
-    LaunchShape shape{kernel,
-                      blocks,
-                      threads,
-                      resources.registers,
-                      resources.spill_bytes,
-                      resources.shared_bytes + dynamic_shared,
-                      {}};
+    LaunchShape shape{
+        kernel, blocks, threads, resources.registers, resources.spill_bytes, resources.shared_bytes + dynamic_shared,
+        {}};
     shape.occupancy = occupancy_of({threads, shape.registers, shape.shared_bytes}, gpu);
     return shape;
 }

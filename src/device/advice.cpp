@@ -10,13 +10,13 @@ namespace recuda {
 namespace {
 
 constexpr double kSectorBytes = 32, kLanes = 32, kWidestBytes = 16;
-constexpr double kNoticeable = 0.05;      // share of the kernel below which a line is not spoken of
-constexpr double kWasteful = 1.5;         // so many times what would do
-constexpr double kIdleLanes = 0.7;        // share of lanes at work
-constexpr double kDivergent = 0.25;       // share of a line's branches that split their warp
+constexpr double kNoticeable = 0.05;  // share of the kernel below which a line is not spoken of
+constexpr double kWasteful = 1.5;     // so many times what would do
+constexpr double kIdleLanes = 0.7;    // share of lanes at work
+constexpr double kDivergent = 0.25;   // share of a line's branches that split their warp
 constexpr double kLowOccupancy = 0.5;
-constexpr double kNarrowBytes = 4;        // a lane
-constexpr double kNarrowShare = 0.25;     // of all requests
+constexpr double kNarrowBytes = 4;     // a lane
+constexpr double kNarrowShare = 0.25;  // of all requests
 constexpr size_t kMostOfAKind = 3;
 
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
@@ -83,9 +83,12 @@ class Reader {
                            kWasteful * static_cast<double>(bytes);
         if (lanes == 0 || width > kNarrowBytes || !whole || share < kNarrowShare || requests < 64) return;
         say("narrow", share / 4,
-            fmt::format("a lane moves {:.0f} bytes a request: {:.0f} bytes (uint4, float4) would take a {:.0f}th of "
-                        "the requests, and more of them would be under way at once",
-                        std::max(1.0, width), kWidestBytes, kWidestBytes / std::max(1.0, width)));
+            fmt::format("a lane moves {:.0f} byte{} a request: {:.0f} bytes (uint4, float4) would take {} of the "
+                        "requests, and more of them would be under way at once",
+                        std::max(1.0, width), width < 1.5 ? "" : "s", kWidestBytes,
+                        width < 1.5 ? "a sixteenth"
+                        : width < 3 ? "an eighth"
+                                    : "a quarter"));
     }
 
     void banks(const LineCounters& line) {

@@ -18,8 +18,8 @@ namespace recuda {
 struct LaunchShape {
     std::string kernel;
     uint64_t blocks = 0;
-    uint32_t threads = 0;       // of a block
-    uint32_t registers = 0;     // of a thread; 0: unknown
+    uint32_t threads = 0;    // of a block
+    uint32_t registers = 0;  // of a thread; 0: unknown
     uint32_t spill_bytes = 0;
     uint32_t shared_bytes = 0;  // of a block, static and dynamic
     Occupancy occupancy;

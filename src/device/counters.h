@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 namespace recuda {
 
@@ -37,18 +38,27 @@ struct LineCounters {
 };
 
 /// Instructions in turn: the longest chain in which each waits for the one before, by what it waits for, summed over
-/// warps and the straight pieces of code that they ran. What a warp alone needs, however many run beside it.
+/// warps. What a warp alone needs, however many run beside it. Found by device/vgpu/costs.h.
 struct Chain {
-    uint64_t arithmetic = 0, special = 0, warp = 0, shared = 0, global = 0, barrier = 0, tensor = 0;
+    int64_t arithmetic = 0, special = 0, warp = 0, shared = 0, global = 0, barrier = 0, tensor = 0, branch = 0;
 
     void add(const Chain& other);
 };
 
-struct Counters : LineCounters {
+/// Everything of one launch together.
+struct LaunchCounters : LineCounters {
     uint64_t blocks = 0, threads = 0, warps = 0;
-    uint64_t barriers = 0;      // of blocks, each complete
-    uint64_t issue_cycles = 0;  // of one scheduler, at each instruction's documented throughput
+    uint64_t working_warps = 0;  // that ran the load or store that most ran; all where there is none
+    uint64_t barriers = 0;       // of blocks, each complete
+    uint64_t issue_cycles = 0;   // of one scheduler, at each instruction's documented throughput
     Chain chain;
+
+    void add(const LaunchCounters& other);
+};
+
+/// Of one or several launches together.
+struct Counters : LaunchCounters {
+    std::vector<LaunchCounters> launches;    // each by itself, in their order; of several runs the sums
     std::map<std::string, uint64_t> mix;     // thread instructions by kind: "fma", "memory", "branch", "convert" …
     std::map<uint32_t, LineCounters> lines;  // by line of the user's file
 

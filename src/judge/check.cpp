@@ -12,8 +12,8 @@ std::vector<Checked> check(const Task& task, std::unique_ptr<Device> device, Bui
     std::vector<Checked> checked;
     for (size_t i = 0; i < candidates.size(); ++i) {
         Judged judged = session.judge(candidates[i], std::move(built[i]), Depth::whole, false, {});
-        checked.push_back({std::move(judged.evaluation), std::move(judged.launches), judged.schedules,
-                           std::move(judged.counters)});
+        checked.push_back(
+            {std::move(judged.evaluation), std::move(judged.launches), judged.schedules, std::move(judged.counters)});
     }
     return checked;
 }

@@ -78,8 +78,8 @@ std::string float_atomic_of(const Program& program) {
 std::vector<BuiltLaunch> built_launches(const Program& program) {
     std::vector<BuiltLaunch> launches;
     for (const PlannedLaunch& planned : program.plan(0).launches) {
-        BuiltLaunch& launch = launches.emplace_back(
-            BuiltLaunch{planned.kernel, planned.grid, planned.block, planned.shared_bytes, {}});
+        BuiltLaunch& launch =
+            launches.emplace_back(BuiltLaunch{planned.kernel, planned.grid, planned.block, planned.shared_bytes, {}});
         const std::vector<Binary>& binaries = program.built().front();
         if (planned.unit >= binaries.size()) continue;
         if (const Entry* entry = binaries[planned.unit].find(planned.kernel)) launch.resources = entry->resources;
@@ -235,7 +235,8 @@ void Session::estimate_into(Evaluation& evaluation, const Program& program, cons
         const auto counted = verified.counters.find(one.axes);
         const size_t workload = workload_of(program, one.axes);
         if (counted == verified.counters.end() || workload == program.workloads()) return;
-        estimates.push_back(estimate(*counted->second, program.plan(workload), info(), one.scale));
+        estimates.push_back(estimate({*counted->second, program.plan(workload), info(), one.scale,
+                                      static_cast<double>(bytes_of(task_, one.axes))}));
     }
     evaluation.estimate = geometric_mean(estimates);
 }

@@ -113,8 +113,8 @@ class WorkloadRun {
         const Outputs outputs = cases_.read_written(one);
         if (schedules_.bitwise)
             if (const std::string changed = changed_element(outputs); !changed.empty())
-                return wrong(fmt::format("another order of warps and blocks (seed {}) changes the result: {}", seed,
-                                         changed));
+                return wrong(
+                    fmt::format("another order of warps and blocks (seed {}) changes the result: {}", seed, changed));
         return judged(one, std::move(shown), outputs);
     }
 

@@ -25,10 +25,10 @@ struct VerifyOptions {
 
 /// Runs in other orders of warps and blocks than the natural one. `seeds` 1, 2 … make the orders.
 struct Schedules {
-    unsigned run = 1;             // orders of each input, the natural one among them
-    unsigned different = 0;       // runs that gave other results, or failed
-    uint64_t seed = 0;            // of the first such run, 0: none
-    bool bitwise = true;          // whether results were held to the natural one's bits
+    unsigned run = 1;        // orders of each input, the natural one among them
+    unsigned different = 0;  // runs that gave other results, or failed
+    uint64_t seed = 0;       // of the first such run, 0: none
+    bool bitwise = true;     // whether results were held to the natural one's bits
 };
 
 struct Verified {

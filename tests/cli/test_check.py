@@ -38,6 +38,11 @@ ORDERED = (PLAIN.replace("//! launch  rms<<<T, 256>>>(x, w, y, eps)",
            .replace("    float total = 0.f;", "    __shared__ int drawn;\n    if (threadIdx.x == 0) drawn = atomicAdd(ticket, 1);\n"
                     "    __syncthreads();\n    float total = drawn == 0 && blockIdx.x != 0 ? 1e4f : 0.f;"))
 
+# Whichever warp draws the first ticket must be the first one, or the row is scaled.
+IN_TURN = PLAIN.replace("    float total = 0.f;", "    __shared__ int next, drawn;\n    if (threadIdx.x == 0) next = 0;\n    __syncthreads();\n"
+                        "    if (threadIdx.x % 32 == 0) {\n        const int ticket = atomicAdd(&next, 1);\n"
+                        "        if (threadIdx.x == 0) drawn = ticket;\n    }\n    __syncthreads();\n    float total = drawn == 0 ? 0.f : 1e4f;")
+
 
 class Check(Case):
     def check(self, text, *words, code=0, axes="T=1", name="kernel.cu"):
@@ -162,9 +167,38 @@ class Check(Case):
         self.refused("check", "kernel.cu", "--task", "nano30b_rmsnorm", "--device", "cuda:99", code=1, saying=["cuda"])
 
     def test_schedules(self):
-        self.assertEqual(self.check(PLAIN, "--schedules", 4, axes="T=2")["outcome"], "correct")
+        seen = self.check(PLAIN, "--schedules", 4, axes="T=2")
+        self.assertEqual((seen["outcome"], seen["schedules"]), ("correct", {"run": 4, "different": 0, "seed": None, "bitwise": True}))
         seen = self.check(ORDERED, "--schedules", 8, axes="T=4", code=3)
         self.assertEqual((seen["outcome"], seen["reports"]), ("wrong", []))
+        self.assertEqual(self.check(IN_TURN)["outcome"], "correct")
+        seen = self.check(IN_TURN, "--schedules", 8, code=3)
+        self.assertEqual((seen["outcome"], seen["reports"]), ("wrong", []))
+        self.assertGreater(seen["schedules"]["different"], 0)
+        self.assertRegex(seen["log"], r"another order of warps and blocks \(seed \d\) changes the result: element \d+ of y is ")
+        # Sums of floats by atomics may come out otherwise in the last bits: they are held to the tolerance instead.
+        seen = self.check(TWO_LAUNCHES, "--schedules", 3, axes="T=2")
+        self.assertEqual((seen["outcome"], seen["schedules"]["bitwise"]), ("correct", False))
+        self.refused("check", "kernel.cu", "--schedules", 0, code=2, saying=["--schedules"])
+
+    def test_a_profile_comes_with_the_verdict(self):
+        seen = self.check(PLAIN, "--gpu", "l4", axes="T=2")
+        launch = seen["occupancy"][0]
+        self.assertEqual((launch["kernel"], launch["blocks"], launch["threads"]), ("rms", 2, 256))
+        self.assertIn("L4", launch["gpu"])
+        self.assertEqual(launch["most_warps_per_sm"], 48)
+        self.assertGreater(launch["registers"], 0)
+        self.assertGreater(seen["estimate"], 0)
+        self.assertIn("grid", [advice["kind"] for advice in seen["advice"]])
+        self.assertEqual(len(seen["counters"]["launches"]), 1)
+        story = self.run_program("check", "kernel.cu", "--device", "vgpu", "--axes", "T=2").stdout
+        for words in ("occupancy", "hot lines", "a number to rank kernels of one task by, not a time", "2 blocks for 132 SMs"):
+            self.assertIn(words, story)
+        self.assertNotIn("\033", story)
+        self.write("tuned.cu", TUNED)
+        story = self.run_program("check", "tuned.cu", "--device", "vgpu", "--axes", "T=2", "--all").stdout
+        self.assertRegex(story, r"outcome +estimate +registers +occupancy\n(  correct +\d+ +\d+ +\d+ %  BLOCK=(128|256)\n){2}\n")
+        self.refused("check", "kernel.cu", "--gpu", "l40", code=2, saying=["there is no GPU l40", "did you mean"])
 
     def test_triton_kernels(self):
         if not any(tool["name"] == "Triton" and tool["state"] == "ok" for tool in self.json("inspect-env")):

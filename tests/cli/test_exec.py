@@ -219,12 +219,45 @@ class Exec(Case):
         seen = self.exec("k<<<1, 1>>>(y)", "y:i32[2]=zeros", words=["--deadline", 1], file="loop.cu", code=3)
         self.assertIn(seen["outcome"], ("timed_out", "faulted"))
 
+    def test_other_orders_of_blocks_give_the_same_buffers_or_it_is_said(self):
+        self.write("order.cu", """
+extern "C" __global__ void tickets(int* drawn, int* y) { if (threadIdx.x == 0) y[blockIdx.x] = atomicAdd(drawn, 1); }
+extern "C" __global__ void square(int* y) { y[blockIdx.x] = blockIdx.x * blockIdx.x; }
+""")
+        words = ["exec", "order.cu", "--device", "vgpu", "--schedules", 4, "--buffer", "y:i32[64]=zeros"]
+        seen = self.json(*words, "--launch", "square<<<64, 1>>>(y)", "--print", "y")
+        self.assertEqual(seen["schedules"], {"run": 4, "different": 0, "first": None, "bitwise": True})
+        self.assertEqual(seen["buffers"]["y"][:4], [0, 1, 4, 9])
+        seen = self.json(*words, "--buffer", "drawn:i32[1]=zeros", "--launch", "tickets<<<64, 32>>>(drawn, y)", code=3)
+        self.assertEqual((seen["outcome"], seen["schedules"]["different"]), ("completed", 3))
+        self.assertRegex(seen["schedules"]["first"], r"seed 1: y\[\d+\] is \d+, was \d+")
+
+    def test_the_listing(self):
+        self.write("third.cu", """extern "C" __global__ void third(const float* x, float* y, int n) {
+    const int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < n) y[i] = 2 * x[3 * i];
+}
+""")
+        words = ["exec", "third.cu", "--device", "vgpu", "--launch", "third<<<400, 256>>>(x, y, 102400)",
+                 "--buffer", "x:f32[307200]=iota", "--buffer", "y:f32[102400]=uninit"]
+        story = self.run_program(*words).stdout
+        for line in ("  global reads   409600 bytes in 3200 requests, 12.0 sectors of 32 bytes each",
+                     "  global writes  409600 bytes in 3200 requests, 4.0 sectors of 32 bytes each",
+                     "  occupancy      third: 64 of 64 warps an SM (100 %), 8 blocks of 256 threads",
+                     "  line 3: 12.0 sectors a request where 4.0 would do: neighbouring threads read about 12 bytes apart; let them take "
+                     "neighbouring elements, or bring the tile through shared memory (it reads 75 % of the kernel's sectors)"):
+            self.assertIn(line + "\n", story)
+        self.assertRegex(story, r"\n +\d+\.\d % +100\.0 % +32\.0 +8\.0 \(4\.0\) +3 \|     if \(i < n\) y\[i\] = 2 \* x\[3 \* i\];\n")
+        seen = self.json(*words, "--gpu", "rtx4090")
+        self.assertEqual([(advice["line"], advice["kind"]) for advice in seen["advice"] if advice["kind"] == "sectors"], [(3, "sectors")])
+        self.assertEqual((seen["occupancy"][0]["most_warps_per_sm"], seen["occupancy"][0]["blocks_per_sm"]), (48, 6))
+
     def test_people_get_values_and_traffic(self):
         text = self.run_program("exec", "k.cu", "--device", "vgpu", "--launch", "copy4<<<1, 3>>>(x, y)", "--buffer", "x:i32[3]=iota",
                                 "--buffer", "y:i32[3]=uninit", "--print", "y").stdout
         self.assertIn("completed\n", text)
         self.assertIn("y = [0,1,2]", text)
-        self.assertIn("global reads: 12 bytes", text)
+        self.assertIn("global reads   12 bytes", text)
 
 
 if __name__ == "__main__":

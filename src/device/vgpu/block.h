@@ -46,6 +46,7 @@ struct LaunchState {
     std::atomic<bool> stop = false;  // a runaway or the deadline: no block goes on
     std::atomic<bool> timed_out = false;
     std::atomic<bool> faulted = false;  // some block: others may wait for what it does not do any more
+    std::atomic<uint64_t> printed_bytes = 0;
 
     uint64_t blocks() const { return grid.volume(); }
     Dim3 thread_at(uint32_t linear) const {
@@ -60,6 +61,9 @@ struct LaunchState {
 /// One host thread's part of a launch.
 struct Worker {
     explicit Worker(LaunchState& launch);
+    /// Keeps what a block prints, as far as it fits into a launch's share; a GPU's buffer is smaller still.
+    void print(uint64_t block, std::string text);
+
     LaunchState& launch;
     Tally tally;
     FaultLog faults;

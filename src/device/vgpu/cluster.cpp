@@ -71,6 +71,7 @@ Block::State Cluster::run(Worker& worker, int64_t slice) {
     using State = Block::State;
     if (blocks_.size() == 1) {
         const State state = blocks_[0]->run(worker, slice);
+        patient_ = true;
         if (state != State::waiting) return state;
         if (resume_stuck()) return State::ready;
         check_stuck();
@@ -110,7 +111,7 @@ Block::State Cluster::run(Worker& worker, int64_t slice) {
 }
 
 bool Cluster::defer(Warp& warp, const Instruction& in) {
-    if (blocks_.size() == 1 || !patient_ || in.mix == Mix::atomic) return false;
+    if (!patient_ || in.mix == Mix::atomic) return false;
     Mask lanes = warp.active;
     if (in.guard != Instruction::kNoGuard)
         lanes &= in.guard_negated ? ~warp.predicate(in.guard) : warp.predicate(in.guard);
@@ -131,13 +132,16 @@ bool Cluster::resume(Group::State state) {
     return any;
 }
 
+bool Cluster::resume_deferred() {
+    if (!resume(Group::State::at_peer)) return false;
+    patient_ = false;
+    return true;
+}
+
 /// Lets go on who may when nothing else can: reads that were put off, else waits for phases, which give up once
 /// between two changes.
 bool Cluster::resume_stuck() {
-    if (resume(Group::State::at_peer)) {
-        patient_ = false;
-        return true;
-    }
+    if (resume_deferred()) return true;
     const uint64_t now = 1 + changes() + phases_;
     return std::exchange(expired_at_, now) != now && resume(Group::State::at_phase);
 }

@@ -41,10 +41,11 @@ class Cluster {
     void arrive(Warp& warp, const Instruction& in, Mask lanes, bool releases);
     /// `lanes` wait for the phase at which they have arrived.
     void wait(Warp& warp, const Instruction& in, Mask lanes);
-    /// A warp reads shared memory that nobody has written. Another block may be about to write it without any order,
-    /// which would be a race: the lanes wait until all others do, then read again. False where they have, or in a
-    /// cluster of one.
+    /// A warp reads memory that nobody has written. Another thread may be about to write it without any order, which
+    /// would be a race: the lanes wait until all others do, then read again. False where they have.
     bool defer(Warp& warp, const Instruction& in);
+    /// Lets go on who has been put off by defer(); false where nobody is.
+    bool resume_deferred();
     /// A phase of an mbarrier is over: who waits for one looks again.
     void phase_over();
     /// Threads have ended: the barrier may be complete now.

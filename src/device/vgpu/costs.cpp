@@ -1,7 +1,7 @@
 #include "device/vgpu/costs.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 
@@ -38,8 +38,7 @@ Weight weight_of(const ptx::Statement& statement) {
     const bool floating = statement.has("f32") || statement.has("f16") || statement.has("bf16") ||
                           statement.has("f16x2") || statement.has("bf16x2");
     if (opcode == "mov" || opcode == "cvta" || opcode == "bra") return {1, 0, 0};
-    if (opcode == "ex2" || opcode == "lg2" || opcode == "sin" || opcode == "cos" || opcode == "tanh")
-        return {8, 0, 1};
+    if (opcode == "ex2" || opcode == "lg2" || opcode == "sin" || opcode == "cos" || opcode == "tanh") return {8, 0, 1};
     if (opcode == "rcp" || opcode == "rsqrt" || opcode == "sqrt")
         return approximate ? Weight{8, 0, 1} : Weight{16, 8, 1};
     if (opcode == "div" && (floating || statement.has("f64")))
@@ -56,10 +55,12 @@ Step wait_of(const ptx::Statement& statement) {
     const std::string_view opcode = statement.opcode();
     if (opcode == "shfl" || opcode == "vote" || opcode == "match" || opcode == "redux") return warp;
     if (opcode == "bar" || opcode == "barrier") return barrier;
-    if (opcode == "mma" || opcode == "wgmma" ||
-        (opcode == "wmma" && statement.parts.size() > 1 && statement.parts[1] == "mma"))
+    const std::string_view second = statement.parts.size() > 1 ? statement.parts[1] : std::string_view();
+    if (opcode == "mma" || (opcode == "wgmma" && second == "mma_async") || (opcode == "wmma" && second == "mma"))
         return tensor;
     if (opcode == "ldmatrix") return shared;
+    // What an mbarrier's phase is waited for is mostly a copy from memory.
+    if (opcode == "mbarrier" && (second == "try_wait" || second == "test_wait")) return global;
     const bool loads = opcode == "ld" || opcode == "ldu" || opcode == "atom" || opcode == "wmma";
     if (!loads) return opcode == "cp" && statement.has("wait_group") ? global : arithmetic;
     if (statement.has("param") || statement.has("const")) return arithmetic;
@@ -74,19 +75,19 @@ bool writes_memory(std::string_view opcode) {
 /// A chain so far.
 struct Path {
     double cycles = 0;
-    uint16_t steps[kSteps] = {};
+    int steps[kSteps] = {};
 
     void take(const Path& other) {
         if (other.cycles > cycles) *this = other;
     }
     void step(Step kind, uint32_t times) {
-        steps[kind] = static_cast<uint16_t>(std::min<uint32_t>(0xffff, steps[kind] + times));
+        steps[kind] += static_cast<int>(times);
         cycles += kCycles[kind] * times;
     }
 };
 
-/// One straight piece of code, statement by statement.
-class Piece {
+/// Code without a loop's beginning or end inside, statement by statement.
+class Stretch {
  public:
     void add(const ptx::Statement& statement) {
         const std::string_view opcode = statement.opcode();
@@ -105,10 +106,19 @@ class Piece {
         longest_.take(path);
     }
 
-    Cost cost() const {
-        const auto& steps = longest_.steps;
-        return {1,           steps[arithmetic], steps[special], steps[warp], steps[shared], steps[global],
-                steps[barrier], steps[tensor]};
+    /// What the longest chain has gained since this was last asked.
+    Cost gained() {
+        const auto since = [&](Step kind) { return static_cast<int16_t>(longest_.steps[kind] - charged_.steps[kind]); };
+        const Cost cost{1,
+                        since(arithmetic),
+                        since(special),
+                        since(warp),
+                        since(shared),
+                        since(global),
+                        since(barrier),
+                        since(tensor)};
+        charged_ = longest_;
+        return cost;
     }
 
  private:
@@ -125,41 +135,44 @@ class Piece {
     }
 
     std::unordered_map<std::string_view, Path> registers_;
-    Path memory_, longest_;
+    Path memory_, longest_, charged_;
 };
 
-/// Statements of a function at which a straight piece begins.
-std::set<uint32_t> beginnings(const Program& program, const FunctionCode& function) {
-    std::set<uint32_t> starts{function.first};
+/// Instructions of a function at which a straight piece begins; true where a loop begins or has ended.
+std::map<uint32_t, bool> beginnings(const Program& program, const FunctionCode& function) {
+    std::map<uint32_t, bool> starts{{function.first, true}};
     for (uint32_t pc = function.first; pc < function.first + function.count; ++pc) {
-        if (program.ends[pc]) starts.insert(pc + 1);
+        if (program.ends[pc]) starts[pc + 1];
         const auto jump = program.jumps.find(pc);
         if (jump == program.jumps.end()) continue;
-        starts.insert(pc + 1);
-        starts.insert(jump->second.begin(), jump->second.end());
+        for (const uint32_t target : jump->second) {
+            const bool backward = target <= pc;
+            starts[target] |= backward;
+            starts[pc + 1] |= backward;
+        }
     }
     return starts;
 }
 
 void add_function(const Program& program, const FunctionCode& function, std::vector<Cost>& costs) {
     const auto& body = function.source->body;
-    const std::set<uint32_t> starts = beginnings(program, function);
-    Piece piece;
+    const std::map<uint32_t, bool> starts = beginnings(program, function);
+    Stretch stretch;
     uint32_t start = function.first;
     const auto finish = [&] {
         const uint8_t issue = costs[start].issue;
-        costs[start] = piece.cost();
+        costs[start] = stretch.gained();
         costs[start].issue = issue;
     };
     for (size_t i = 0; i < body.size(); ++i) {
         const uint32_t pc = function.first + static_cast<uint32_t>(i);
-        if (pc != start && starts.contains(pc)) {
+        if (const auto next = starts.find(pc); pc != start && next != starts.end()) {
             finish();
-            piece = {};
+            if (next->second) stretch = {};
             start = pc;
         }
         costs[pc].issue = weight_of(body[i]).issue;
-        piece.add(body[i]);
+        stretch.add(body[i]);
     }
     finish();
 }
@@ -167,13 +180,14 @@ void add_function(const Program& program, const FunctionCode& function, std::vec
 }  // namespace
 
 void Cost::add_chain(Chain& chain, uint64_t times) const {
-    chain.arithmetic += arithmetic * times;
-    chain.special += special * times;
-    chain.warp += warp * times;
-    chain.shared += shared * times;
-    chain.global += global * times;
-    chain.barrier += barrier * times;
-    chain.tensor += tensor * times;
+    const auto steps = [&](int16_t each) { return each * static_cast<int64_t>(times); };
+    chain.arithmetic += steps(arithmetic);
+    chain.special += steps(special);
+    chain.warp += steps(warp);
+    chain.shared += steps(shared);
+    chain.global += steps(global);
+    chain.barrier += steps(barrier);
+    chain.tensor += steps(tensor);
 }
 
 std::vector<Cost> costs_of(const Program& program) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "device/vgpu/assignment.h"
 #include "device/vgpu/memory/layout.h"
 #include "device/vgpu/program.h"
@@ -66,9 +67,9 @@ void refuse_video_operands(const ptx::Statement& statement) {
 }  // namespace
 
 void ProgramDecoder::decode_statement(const ptx::Statement& statement, Instruction& in) {
+    const auto name = [&] { return one_line(statement.text(), 100); };
     const auto rows = table().find(statement.opcode());
-    if (rows == table().end())
-        throw Unsupported(fmt::format("unsupported: {} at {}", statement.text(), place(statement)));
+    if (rows == table().end()) throw Unsupported(fmt::format("unsupported: {} at {}", name(), place(statement)));
     refuse_video_operands(statement);
     try {
         for (const DecodeFunction decode : rows->second) {
@@ -79,9 +80,9 @@ void ProgramDecoder::decode_statement(const ptx::Statement& statement, Instructi
             }
         }
     } catch (const Unsupported& error) {
-        throw Unsupported(fmt::format("unsupported: {} at {}: {}", statement.text(), place(statement), error.what()));
+        throw Unsupported(fmt::format("unsupported: {} at {}: {}", name(), place(statement), one_line(error.what())));
     }
-    throw Unsupported(fmt::format("unsupported: {} at {}", statement.text(), place(statement)));
+    throw Unsupported(fmt::format("unsupported: {} at {}", name(), place(statement)));
 }
 
 void ProgramDecoder::run() {
@@ -124,6 +125,10 @@ std::unique_ptr<Program> decode(const ptx::Module& module, const ptx::Function& 
     auto program = std::make_unique<Program>();
     program->ptx_lines = ptx_lines;
     program->module = &module;
+    for (uint32_t i = 0; i < module.variables.size(); ++i)
+        program->variable_index.try_emplace(module.variables[i].name, i);
+    for (uint32_t i = 0; i < module.functions.size(); ++i)
+        program->function_index.try_emplace(module.functions[i].name, i);
     uint64_t at = 0;
     for (const auto& parameter : entry.parameters) {
         const uint64_t align = std::clamp<uint64_t>(parameter.align, 1, 128), size = parameter.size();
@@ -146,7 +151,8 @@ std::unique_ptr<Program> decode(const ptx::Module& module, const ptx::Function& 
         } catch (const Unsupported& error) {
             const std::string_view what = error.what();
             if (what.starts_with("unsupported: ")) throw;
-            throw Unsupported(fmt::format("unsupported: function {}: {}", program->functions[i]->name, what));
+            throw Unsupported(fmt::format("unsupported: function {}: {}", one_line(program->functions[i]->name, 100),
+                                          one_line(what)));
         }
     }
     lay_out_shared(*program);

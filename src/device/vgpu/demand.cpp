@@ -79,10 +79,38 @@ Demand::Demand(ProgramDecoder& decoder) : decoder_(decoder) {
         operand.text = variable.name;
         if (variable.space == ptx::Space::reg) use_all(operand);
     }
-    do {
-        changed_ = false;
-        for (size_t i = function.body.size(); i-- > 0;) visit(function.body[i]);
-    } while (changed_);
+    index_definitions();
+    for (size_t i = function.body.size(); i-- > 0;) visit(function.body[i]);
+    while (!pending_.empty()) {
+        const uint32_t statement = pending_.back();
+        pending_.pop_back();
+        queued_[statement] = false;
+        visit(function.body[statement]);
+    }
+}
+
+void Demand::index_definitions() {
+    const auto& body = decoder_.function().body;
+    queued_.assign(body.size(), false);
+    const auto note = [&](const Operand& operand, uint32_t statement) {
+        if (operand.kind == Kind::name && decoder_.is_register(operand.text))
+            definitions_[decoder_.register_of(operand).offset].push_back(statement);
+    };
+    for (uint32_t i = 0; i < body.size(); ++i) {
+        if (body[i].operands.empty()) continue;
+        note(body[i].operands[0], i);
+        for (const Operand& element : body[i].operands[0].elements) note(element, i);
+    }
+}
+
+void Demand::look_again(uint32_t offset) {
+    const auto found = definitions_.find(offset);
+    if (found == definitions_.end()) return;
+    for (const uint32_t statement : found->second) {
+        if (queued_[statement]) continue;
+        queued_[statement] = true;
+        pending_.push_back(statement);
+    }
 }
 
 uint32_t Demand::width(const Operand& operand) const {
@@ -97,7 +125,7 @@ uint32_t Demand::known(const Operand& operand) const {
 }
 
 uint32_t Demand::of(const Operand& operand, uint32_t bytes) const {
-    if (operand.kind == Kind::sink) return 0;
+    if (operand.kind == Kind::sink || bytes == 0) return 0;
     if (everything_) return low(bytes);
     const uint32_t used = known(operand);
     // Bytes of a wider register above the element are its zeros or its sign, which its last byte decides.
@@ -107,9 +135,12 @@ uint32_t Demand::of(const Operand& operand, uint32_t bytes) const {
 void Demand::use(const Operand& operand, uint32_t bytes) {
     if (bytes != 0 && (operand.kind == Kind::name || operand.kind == Kind::address) &&
         decoder_.is_register(operand.text)) {
-        uint32_t& here = bytes_[decoder_.register_of(operand).offset];
-        changed_ = changed_ || (bytes & ~here) != 0;
-        here |= bytes;
+        const uint32_t offset = decoder_.register_of(operand).offset;
+        uint32_t& here = bytes_[offset];
+        if ((bytes & ~here) != 0) {
+            here |= bytes;
+            look_again(offset);
+        }
     }
     for (const Operand& element : operand.elements) use(element, bytes);
 }
@@ -156,6 +187,7 @@ bool Demand::visit_bits(const ptx::Statement& statement, uint32_t wanted) {
     const std::string_view opcode = statement.opcode();
     const auto& operands = statement.operands;
     const ptx::Type type = ptx::type_named(statement.parts.back());
+    if (type == ptx::Type::none) return false;
     const bool constant = operands.size() > 2 && operands[2].kind == Kind::integer;
     if (opcode == "cvt" && statement.parts.size() == 3 && operands.size() == 2) {
         const ptx::Type to = ptx::type_named(statement.parts[1]);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 #include "device/vgpu/ptx/ptx.h"
 
@@ -28,6 +29,8 @@ class Demand {
 
  private:
     using Operand = ptx::Operand;
+    void index_definitions();
+    void look_again(uint32_t offset);
     void visit(const ptx::Statement& statement);
     bool visit_special(const ptx::Statement& statement, uint32_t wanted);
     bool visit_move(const ptx::Statement& statement, uint32_t wanted);
@@ -39,7 +42,10 @@ class Demand {
 
     ProgramDecoder& decoder_;
     std::unordered_map<uint32_t, uint32_t> bytes_;
-    bool changed_ = false, everything_ = false;
+    std::unordered_map<uint32_t, std::vector<uint32_t>> definitions_;  // register → statements that write it
+    std::vector<uint32_t> pending_;                                    // statements to visit again
+    std::vector<bool> queued_;
+    bool everything_ = false;
 };
 
 }  // namespace recuda::vgpu

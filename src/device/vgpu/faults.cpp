@@ -4,6 +4,8 @@
 #include <cctype>
 #include <tuple>
 
+#include "base/text.h"
+
 namespace recuda::vgpu {
 namespace {
 
@@ -59,7 +61,7 @@ std::vector<Report> FaultLog::reports() const {
 std::string plain_name(std::string_view mangled) {
     // `_ZZ` function `E` name, `_ZN` names `E`, `_ZL` name: the last <length><name> is the variable. `_0` and the like
     // may follow.
-    if (!mangled.starts_with("_Z")) return std::string(mangled);
+    if (!mangled.starts_with("_Z")) return one_line(mangled);
     std::string_view last;
     for (size_t at = 2; at < mangled.size();) {
         if (!std::isdigit(static_cast<unsigned char>(mangled[at]))) {
@@ -74,7 +76,7 @@ std::string plain_name(std::string_view mangled) {
         last = mangled.substr(at, length);
         at += length;
     }
-    return std::string(last.empty() ? mangled : last);
+    return one_line(last.empty() ? mangled : last);
 }
 
 }  // namespace recuda::vgpu

@@ -1,6 +1,7 @@
 #include "device/vgpu/grid.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -17,21 +18,31 @@ namespace {
 constexpr int64_t kSlice = 1 << 20;  // instructions before a cluster of blocks goes to the back of the queue
 constexpr uint64_t kSuspendedBytes = 2048ull << 20;  // of clusters that have begun and wait for their next slice
 
+constexpr uint64_t kMostShuffled = 1 << 22;  // clusters; more of them come in strides of a prime
+constexpr uint64_t kPrimeStride = (1ull << 31) - 1;
+
+/// Clusters of which kSuspendedBytes hold the registers, local and shared memory.
+uint64_t most_in_flight(const LaunchState& launch) {
+    const FunctionCode& entry = *launch.program->entry;
+    const uint64_t warp = entry.register_bytes + uint64_t{entry.local_bytes} * 2 * kLanes;
+    const uint64_t block = launch.warps * warp + (256u << 10) + uint64_t{launch.dynamic_shared} * 8;
+    return kSuspendedBytes / (block * launch.cluster.volume());
+}
+
 class Grid {
  public:
     Grid(LaunchState& launch, unsigned threads)
         : launch_(launch), clusters_(launch.blocks() / launch.cluster.volume()), unfinished_(clusters_) {
-        if (launch.schedule != 0) {
+        if (launch.schedule != 0 && clusters_ > kMostShuffled) {
+            first_ = launch.schedule * 0x9e3779b97f4a7c15u % clusters_;
+            stride_ = kPrimeStride % clusters_ == 0 ? 1 : kPrimeStride;
+        } else if (launch.schedule != 0) {
             order_.resize(clusters_);
             std::iota(order_.begin(), order_.end(), uint64_t{0});
             std::mt19937_64 random(launch.schedule);
             std::shuffle(order_.begin(), order_.end(), random);
         }
-        const uint64_t bytes =
-            uint64_t{launch.warps} * launch.program->entry->register_bytes + (256u << 10) + launch.dynamic_shared * 8;
-        resident_ = launch.cooperative
-                        ? clusters_
-                        : std::max<uint64_t>(2 * threads, kSuspendedBytes / (bytes * launch.cluster.volume()));
+        resident_ = launch.cooperative ? clusters_ : std::max<uint64_t>(threads + 1, most_in_flight(launch));
     }
 
     void work(Worker& worker) {
@@ -43,6 +54,9 @@ class Grid {
                 cluster->busy = state == Block::State::ready;
                 cluster->polls = cluster->changes() == changes && cluster->outside() != outside;
                 cluster = give(std::move(cluster), state, changes, epoch, worker);
+                // Blocks look at the clock between slices; one that ends within its first does not.
+                if (std::chrono::steady_clock::now() > launch_.deadline && unfinished() != 0)
+                    launch_.timed_out = launch_.stop = true;
                 if (cluster != nullptr) idle.push_back(std::move(cluster));
             }
         } catch (...) {
@@ -56,6 +70,11 @@ class Grid {
     std::exception_ptr error() const { return error_; }
 
  private:
+    uint64_t unfinished() {
+        const std::lock_guard lock(mutex_);
+        return unfinished_;
+    }
+
     uint64_t epoch_now() {
         const std::lock_guard lock(mutex_);
         return epoch_;
@@ -73,7 +92,7 @@ class Grid {
             if (!others) return resume(favourite);
             const bool rest = favourite != suspended_.end() && (others_++ & 1) != 0;
             if (!rest && next_ < clusters_ && suspended_.size() < resident_) {
-                const uint64_t number = order_.empty() ? next_ : order_[next_];
+                const uint64_t number = order_.empty() ? in_strides(next_) : order_[next_];
                 ++next_;
                 ++running_;
                 lock.unlock();
@@ -92,6 +111,10 @@ class Grid {
             if (running_ == 0) return nullptr;
             changed_.wait(lock);
         }
+    }
+
+    uint64_t in_strides(uint64_t number) const {
+        return static_cast<uint64_t>((static_cast<unsigned __int128>(number) * stride_ + first_) % clusters_);
     }
 
     using Suspended = std::deque<std::unique_ptr<Cluster>>;
@@ -143,6 +166,7 @@ class Grid {
     Suspended suspended_;
     std::vector<uint64_t> order_;
     uint64_t clusters_;
+    uint64_t first_ = 0, stride_ = 1;  // of the order where order_ is empty
     uint64_t next_ = 0, unfinished_, running_ = 0, resident_ = 1;
     uint64_t epoch_ = 1;  // of changes to memory
     uint64_t turns_ = 0, others_ = 0;
@@ -152,7 +176,8 @@ class Grid {
 }  // namespace
 
 GridResult run_grid(LaunchState& launch, unsigned threads, Counters& counters) {
-    threads = static_cast<unsigned>(std::clamp<uint64_t>(launch.blocks(), 1, std::max(1u, threads)));
+    const uint64_t most = std::min<uint64_t>(std::max(1u, threads), std::max<uint64_t>(1, most_in_flight(launch)));
+    threads = static_cast<unsigned>(std::clamp<uint64_t>(launch.blocks(), 1, most));
     Grid grid(launch, threads);
     std::vector<std::unique_ptr<Worker>> workers;
     for (unsigned i = 0; i < threads; ++i) workers.push_back(std::make_unique<Worker>(launch));

@@ -1,5 +1,6 @@
 #include "device/vgpu/printf.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -9,6 +10,8 @@
 
 namespace recuda::vgpu {
 namespace {
+
+constexpr int32_t kMaxWidth = 500;  // of one conversion
 
 /// Bytes at a generic address, without checks of initialisation; false where they lie nowhere.
 bool peek(Warp& warp, uint32_t lane, uint64_t generic, void* to, uint32_t bytes) {
@@ -22,7 +25,7 @@ bool peek(Warp& warp, uint32_t lane, uint64_t generic, void* to, uint32_t bytes)
             return true;
         }
         case ptx::Space::shared:
-            if (address > warp.block->shared.size() - bytes) return false;
+            if (bytes > warp.block->shared.size() || address > warp.block->shared.size() - bytes) return false;
             std::memcpy(to, warp.block->shared.data() + address, bytes);
             return true;
         case ptx::Space::global: {
@@ -34,6 +37,16 @@ bool peek(Warp& warp, uint32_t lane, uint64_t generic, void* to, uint32_t bytes)
         default:
             return false;
     }
+}
+
+/// Whether a width or precision is larger than a conversion's result may be.
+bool has_wide_field(std::string_view spec) {
+    int32_t value = 0;
+    for (const char c : spec) {
+        value = c >= '0' && c <= '9' ? value * 10 + (c - '0') : 0;
+        if (value > kMaxWidth) return true;
+    }
+    return false;
 }
 
 }  // namespace
@@ -67,12 +80,12 @@ int print(Warp& warp, uint32_t lane, uint64_t format, uint64_t arguments, std::s
         size_t j = i + 1;
         for (; j < text.size() && std::strchr("-+ #0123456789.*hljztL", text[j]) != nullptr; ++j) {
             if (text[j] == '*')
-                spec += std::to_string(static_cast<int32_t>(next(4)));
+                spec += std::to_string(std::clamp(static_cast<int32_t>(next(4)), -kMaxWidth, kMaxWidth));
             else if (std::strchr("hljztL", text[j]) == nullptr)
                 spec += text[j];
             wide = wide || text[j] == 'l' || text[j] == 'j' || text[j] == 'z' || text[j] == 't';
         }
-        if (j >= text.size() || spec.size() > 32) {
+        if (j >= text.size() || spec.size() > 32 || has_wide_field(spec)) {
             *out += text.substr(i);
             break;
         }

@@ -10,10 +10,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "device/vgpu/costs.h"
 #include "device/vgpu/decode.h"
+#include "device/vgpu/ptx/registers.h"
 #include "device/vgpu/writes.h"
 
 namespace recuda::vgpu {
@@ -103,8 +105,7 @@ struct FunctionCode {
 
 /// A shared variable of the program. The address is fixed for static ones; dynamic ones start behind them.
 struct SharedVariable {
-    std::string name;     // for reports
-    std::string mangled;  // as the PTX has it
+    std::string name;  // for reports
     uint64_t bytes = 0;
     uint32_t align = 1;
     bool dynamic = false;
@@ -142,6 +143,11 @@ class Program {
     std::vector<bool> ends;                           // by index: control never falls through
     std::vector<std::unique_ptr<Extra>> extras;
     std::deque<std::string> names;  // of elements of vector registers
+
+    // Where names of the module stand: in module->variables and ->functions, in `shared` and in `globals`.
+    using Index = std::unordered_map<std::string_view, uint32_t>;
+    Index variable_index, function_index, global_index;
+    std::unordered_map<const ptx::Variable*, uint32_t> shared_index;
 
     const FunctionCode& function_of(uint32_t pc) const;
     const FunctionCode* function_at(uint64_t address) const;  // of a function's address; null where none
@@ -205,28 +211,24 @@ class ProgramDecoder : public Decoder {
     void run();
 
  private:
-    struct Declared {
-        uint32_t offset;
-        uint32_t stride;
-        uint32_t count;
-        ptx::Type type;
-        uint32_t vector;
-    };
     void declare();
     void declare_variables();
     uint32_t take(uint32_t bytes_a_lane);
     uint32_t add(Constant constant, ptx::Type type);
-    const Declared* declared(std::string_view name, uint32_t* number) const;
     uint32_t named_constant(const ptx::Operand& operand, uint32_t bytes);
+    const ptx::Variable* variable_named(std::string_view name) const;
+    uint32_t shared_number(const ptx::Variable& variable);
+    uint32_t global_number(const ptx::Variable& variable);
     void decode_statement(const ptx::Statement& statement, Instruction& in);
 
     Program& program_;
     FunctionCode& code_;
     const ptx::Module& module_;
-    std::map<std::string_view, Declared, std::less<>> registers_;
+    const ptx::Registers registers_;
+    std::unordered_map<const ptx::RegisterDeclaration*, uint32_t> register_offsets_;
+    std::unordered_map<std::string_view, const ptx::Variable*> variables_;  // of the function
     std::map<std::string_view, ParamSlot, std::less<>> params_;
     std::map<std::string_view, uint64_t, std::less<>> locals_;
-    std::map<std::string_view, uint32_t, std::less<>> shareds_;
     std::map<std::pair<uint64_t, uint32_t>, uint32_t> values_;
     bool vectors_ = false;  // there are vector registers
     std::unique_ptr<Demand> demand_;

@@ -84,6 +84,7 @@ void Tally::add_to(Counters& counters, const Program& program) const {
     counters.warps += warps;
     counters.barriers += barriers;
     const std::vector<Cost>& costs = program.costs();
+    uint64_t working = 0;
     for (size_t i = 0; i < executed.size(); ++i) {
         const Executed& ran = executed[i];
         if (ran.warps == 0) continue;
@@ -108,10 +109,13 @@ void Tally::add_to(Counters& counters, const Program& program) const {
         counters.LineCounters::add(line);
         counters.mix[mix_name(in.mix)] += ran.lanes;
         counters.issue_cycles += costs[i].issue * ran.warps;
+        if (in.mix == Mix::memory) working = std::max(working, ran.warps);
         costs[i].add_chain(counters.chain, ran.warps);
+        counters.chain.branch += in.mix == Mix::branch ? ran.warps : 0;
         const uint32_t source = program.ptx_lines ? in.ptx_line : in.source_line;
         if (source != 0) counters.lines[source].add(line);
     }
+    counters.working_warps += working == 0 ? warps : std::min(working, warps);
 }
 
 }  // namespace recuda::vgpu

@@ -18,6 +18,7 @@
 #include "device/vgpu/memory/global_race.h"
 #include "device/vgpu/memory/layout.h"
 #include "device/vgpu/program.h"
+#include "device/vgpu/ptx/check.h"
 
 namespace recuda {
 namespace {
@@ -26,7 +27,7 @@ using namespace vgpu;
 
 // Instructions that a warp may run: a few seconds' worth for its block, and far more than an honest kernel needs.
 constexpr uint64_t kDefaultBlockFuel = 192'000'000, kLeastFuel = 6'000'000, kMostFuel = 24'000'000;
-constexpr uint64_t kMaxModuleBytes = 1ull << 30;
+constexpr uint64_t kMaxModuleBytes = 256ull << 20;  // of variables
 
 /// A launch that cannot be: what the plan's own checks should have found before.
 struct Refused {
@@ -82,6 +83,7 @@ class Vgpu : public Device {
     uint64_t address_of(const Module& module, std::string_view symbol) const;
     const Program& program_of(Module& module, const ptx::Function& entry);
     void check(const Launch& launch, const Program& program) const;
+    void check_resident(const Launch& launch, uint64_t shared_bytes) const;
     std::vector<std::byte> parameters_of(const Launch& launch, const Program& program);
     uint64_t workspace();
     void follow(const Launch& launch, const Program& program);
@@ -103,6 +105,7 @@ ModuleId Vgpu::load(const Binary& binary) {
     auto module = std::make_unique<Module>();
     module->file = binary.file;
     module->ptx = ptx::parse(binary.ptx, binary.file);
+    ptx::check(module->ptx);
     create_variables(*module);
     modules_[next_module_] = std::move(module);
     return next_module_++;
@@ -164,6 +167,18 @@ Dim3 cluster_of(const Launch& launch, const ptx::Function& entry) {
             std::max(1u, entry.required_cluster[2])};
 }
 
+/// The blocks of a cooperative launch wait for each other: all have to be on the GPU at once.
+void Vgpu::check_resident(const Launch& launch, uint64_t shared_bytes) const {
+    if (!launch.cooperative) return;
+    constexpr uint64_t kReservedShared = 1024, kMostBlocks = 32;  // of a block; of a multiprocessor
+    const uint64_t threads = (launch.block.volume() + kLanes - 1) / kLanes * kLanes;
+    const uint64_t blocks = info_.sm_count * std::min({kMostBlocks, info_.max_threads_per_sm / threads,
+                                                       info_.shared_bytes_per_sm / (shared_bytes + kReservedShared)});
+    if (launch.grid.volume() > blocks)
+        throw Refused{fmt::format("a cooperative launch of {} blocks: at most {} of this size are on the GPU at once",
+                                  launch.grid.volume(), blocks)};
+}
+
 void Vgpu::check(const Launch& launch, const Program& program) const {
     const auto& entry = *program.entry->source;
     const auto refuse = []<typename... Args>(fmt::format_string<Args...> words, Args&&... args) {
@@ -201,6 +216,7 @@ void Vgpu::check(const Launch& launch, const Program& program) const {
     const Dim3 cluster = cluster_of(launch, entry);
     if (entry.required_cluster[0] != 0 && !(cluster_of({}, entry) == cluster))
         refuse("the kernel is built for clusters of another shape than {}x{}x{}", cluster.x, cluster.y, cluster.z);
+    check_resident(launch, shared);
     if (cluster.volume() == 0) refuse("a cluster of no blocks");
     if (cluster.volume() == 1) return;
     if (!limits_of(info_).has_clusters) refuse("clusters of blocks need sm_90 or newer, not {}", info_.target);
@@ -243,7 +259,8 @@ void Vgpu::follow(const Launch& launch, const Program& program) {
     for (size_t i = 0; i < launch.arguments.size() && i < Writes::kMostParameters; ++i)
         if (launch.arguments[i].kind != Argument::Kind::value) buffers |= uint64_t{1} << i;
     const bool all = program.writes.may_reach_all(buffers);
-    memory_.follow([&](const Buffer& buffer) { return !buffer.constant && (all || buffer.of_module || &buffer == workspace_); });
+    memory_.follow(
+        [&](const Buffer& buffer) { return !buffer.constant && (all || buffer.of_module || &buffer == workspace_); });
     for (uint32_t i = 0; i < launch.arguments.size() && !all; ++i) {
         const Argument& argument = launch.arguments[i];
         if (argument.kind == Argument::Kind::value || !program.writes.may_reach(i, buffers)) continue;
@@ -308,8 +325,9 @@ Execution Vgpu::run(std::span<const Launch> launches, const RunOptions& options)
     const auto deadline =
         std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(span);
     for (const Launch& launch : launches) {
+        Counters own;
         try {
-            run_one(launch, options, deadline, execution, *counters);
+            run_one(launch, options, deadline, execution, own);
         } catch (const Unsupported& error) {
             execution.outcome = Outcome::unsupported;
             execution.log = error.what();
@@ -317,6 +335,10 @@ Execution Vgpu::run(std::span<const Launch> launches, const RunOptions& options)
             execution.outcome = Outcome::launch_refused;
             execution.log = refused.why;
         }
+        own.launches = {own};
+        own.launches.resize(counters->launches.size() + 1);
+        std::rotate(own.launches.begin(), own.launches.begin() + 1, own.launches.end());
+        counters->add(own);
         if (execution.outcome != Outcome::correct) break;
     }
     execution.counters = std::move(counters);

@@ -220,7 +220,7 @@ TEST(Vgpu, RefusesLaunchesThatCannotBe) {
 
 TEST(Vgpu, UnknownInstructionsAreUnsupportedWhereTheyAreLaunched) {
     const std::string text =
-        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".version 99.0\n.target sm_90\n.address_size 64\n"  // newer than anybody knows
         ".visible .entry odd()\n{\n.reg .b32 %r<2>;\nfrobnicate.u32 %r1, 3;\nret;\n}\n"
         ".visible .entry even()\n{\nret;\n}\n";
     Machine machine(text, "hand.ptx", {});

@@ -13,9 +13,13 @@
 namespace recuda::vgpu {
 namespace {
 
-constexpr uint32_t kMaxDepth = 1024;               // of calls
-constexpr uint64_t kMaxFrameBytes = 256ull << 20;  // of all activations of a warp
-constexpr uint32_t kLoopsATurn = 2048;             // backward branches before a group gives way to others of its warp
+constexpr uint32_t kMaxDepth = 1024;              // of calls
+constexpr uint64_t kMaxFrameBytes = 64ull << 20;  // of all activations of a warp; a GPU's thread has 512 KiB
+constexpr uint32_t kLoopsATurn = 2048;            // backward branches before a group gives way to others of its warp
+
+uint64_t frame_bytes(const FunctionCode& function) {
+    return function.register_bytes + uint64_t{function.local_bytes} * 2 * kLanes;
+}
 
 template <typename T>
 void broadcast(std::byte* at, uint64_t bits) {
@@ -172,6 +176,7 @@ void set_constant(const Warp& warp, Frame& frame, const Constant& constant) {
 }  // namespace
 
 Frame* Warp::new_frame(const FunctionCode& function) {
+    held_bytes_ += frame_bytes(function);
     for (auto& idle : idle_) {
         if (idle->function != &function) continue;
         live_.push_back(std::move(idle));
@@ -197,6 +202,7 @@ Frame* Warp::new_frame(const FunctionCode& function) {
 
 void Warp::release(Frame* frame) {
     const auto at = std::find_if(live_.begin(), live_.end(), [&](const auto& live) { return live.get() == frame; });
+    held_bytes_ -= frame_bytes(*frame->function);
     idle_.push_back(std::move(*at));
     live_.erase(at);
 }
@@ -204,10 +210,12 @@ void Warp::release(Frame* frame) {
 void Warp::start(const FunctionCode& entry) {
     for (auto& live : live_) idle_.push_back(std::move(live));
     live_.clear();
+    held_bytes_ = 0;
     groups.clear();
     loops = yields = last_loop = 0;
     expired = 0;
     fuel = block->launch->fuel;
+    barriers_left = static_cast<uint32_t>(std::min<uint64_t>(kBarriersWithFuel, fuel / 2));
     active = 0;
     frame = nullptr;
     Frame* first = call(entry, alive, 0);
@@ -216,11 +224,7 @@ void Warp::start(const FunctionCode& entry) {
 }
 
 Frame* Warp::call(const FunctionCode& function, Mask lanes, uint32_t return_pc) {
-    uint64_t held = 0;
-    if (frame != nullptr && frame->depth % 16 == 15)
-        for (const auto& live : live_)
-            held += live->function->register_bytes + uint64_t{live->function->local_bytes} * 2 * kLanes;
-    if (frame != nullptr && (frame->depth + 1 >= kMaxDepth || held > kMaxFrameBytes)) {
+    if (frame != nullptr && (frame->depth + 1 >= kMaxDepth || held_bytes_ + frame_bytes(function) > kMaxFrameBytes)) {
         fault(block->program().code[pc - 1], lanes,
               {.check = Check::out_of_bounds,
                .message = "calls nest deeper than the stack of a thread",

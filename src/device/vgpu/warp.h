@@ -46,6 +46,9 @@ struct Group {
     const Instruction* at = nullptr;  // the instruction at which it waits
 };
 
+/// A kernel may come to very many barriers and still end: each of the first ones gives back some of the fuel used.
+inline constexpr uint32_t kBarriersWithFuel = 1u << 21, kFuelOfBarrier = 256;
+
 struct Warp : RegisterFile {
     static constexpr uint32_t kNoLimit = 0xffffffffu;
 
@@ -63,8 +66,9 @@ struct Warp : RegisterFile {
     Mask alive = 0;      // threads of the launch that have not exited
     uint32_t index = 0;  // in its block
     Block* block = nullptr;
-    uint64_t fuel = 0;          // instructions left before the warp is a runaway
-    std::vector<Group> groups;  // all others
+    uint64_t fuel = 0;           // instructions left before the warp is a runaway
+    uint32_t barriers_left = 0;  // so many more barriers add to the fuel
+    std::vector<Group> groups;   // all others
 
     /// Sends the lanes `taken` of the running group to instruction `target`; the rest goes on at pc.
     void branch(uint32_t target, Mask taken);
@@ -100,6 +104,7 @@ struct Warp : RegisterFile {
 
     std::vector<std::unique_ptr<Frame>> idle_;  // frames to use again, of any function
     std::vector<std::unique_ptr<Frame>> live_;
+    uint64_t held_bytes_ = 0;  // of the frames in live_
 };
 
 }  // namespace recuda::vgpu

@@ -35,7 +35,8 @@ class Flow {
         do {
             changed_ = false;
             for (const ptx::Statement& statement : entry.body) visit(statement);
-        } while (changed_ && !writes_.everything);
+        } while (changed_);
+        for (const ptx::Statement& statement : entry.body) visit_effect(statement);
     }
 
     Writes writes() && { return std::move(writes_); }
@@ -61,7 +62,6 @@ class Flow {
         if (origin == 0 || (origin & kFromMemory) != 0) writes_.everything = true;
         if (std::find(writes_.sites.begin(), writes_.sites.end(), origin) != writes_.sites.end()) return;
         writes_.sites.push_back(origin);
-        changed_ = true;
     }
 
     /// Stores of all kinds, and what may be one.
@@ -72,14 +72,15 @@ class Flow {
                                           [](const Operand& operand) { return operand.kind == Kind::address; });
         if (opcode == "call" || opcode == "multimem" || opcode == "tensormap") {
             const bool prints = opcode == "call" && std::any_of(operands.begin(), operands.end(), [](const Operand& o) {
-                return o.text == "vprintf" || o.text == "__assertfail";
-            });
+                                    return o.text == "vprintf" || o.text == "__assertfail";
+                                });
             if (!prints) writes_.everything = true;
         }
         if (address == operands.end()) return;
         if (opcode == "cp") return visit_copy(statement);
-        static constexpr std::string_view kReaders[] = {"ld",   "ldu",   "ldmatrix",     "prefetch", "prefetchu", "mbarrier",
-                                                        "wgmma", "fence", "createpolicy", "discard",  "applypriority"};
+        static constexpr std::string_view kReaders[] = {"ld",           "ldu",      "ldmatrix",     "prefetch",
+                                                        "prefetchu",    "mbarrier", "wgmma",        "fence",
+                                                        "createpolicy", "discard",  "applypriority"};
         if (std::find(std::begin(kReaders), std::end(kReaders), opcode) != std::end(kReaders)) return;
         if (opcode == "wmma" && !statement.has("store")) return;
         if (any_of(statement, {"shared", "shared::cta", "shared::cluster", "local", "param", "param::func"})) return;
@@ -96,7 +97,6 @@ class Flow {
     }
 
     void visit(const ptx::Statement& statement) {
-        visit_effect(statement);
         const auto& operands = statement.operands;
         if (operands.empty() || !has_destination(statement)) return;
         const std::string_view opcode = statement.opcode();
@@ -124,9 +124,8 @@ class Flow {
 }  // namespace
 
 bool Writes::may_reach_all(uint64_t buffers) const {
-    return everything || std::any_of(sites.begin(), sites.end(), [&](uint64_t site) {
-               return (site & (buffers | kVariable | kOwn)) == 0;
-           });
+    return everything || std::any_of(sites.begin(), sites.end(),
+                                     [&](uint64_t site) { return (site & (buffers | kVariable | kOwn)) == 0; });
 }
 
 bool Writes::may_reach(uint32_t parameter, uint64_t buffers) const {

@@ -1,7 +1,7 @@
 // Which of a launch's buffers a kernel may write: the others need no watching for races.
 //
-// A flow-insensitive analysis over the entry's registers: an address comes from the parameters, variables or memory that
-// its register has been computed from. On the safe side: where it cannot tell, the kernel may write everything.
+// A flow-insensitive analysis over the entry's registers: an address comes from the parameters, variables or memory
+// that its register has been computed from. On the safe side: where it cannot tell, the kernel may write everything.
 #pragma once
 
 #include <cstdint>

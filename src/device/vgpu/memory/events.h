@@ -1,9 +1,9 @@
 // Who did what when: the events that the cells of race shadows name. An event is all that one instruction of one warp
-// does between two ticks of its block's clock, so that a loop over a buffer is one event and a cell need be no more than
-// the event's number and a lane.
+// does between two ticks of its block's clock, so that a loop over a buffer is one event and a cell need be no more
+// than the event's number and a lane.
 //
-// Numbers count on over the launches of a device: what is older than a launch's first event lies before it, and needs no
-// clearing. When they run out everything is forgotten, which hides races and invents none.
+// Numbers count on over the launches of a device: what is older than a launch's first event lies before it, and needs
+// no clearing. When they run out everything is forgotten, which hides races and invents none.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,8 @@ class Events {
         std::vector<uint32_t> last;
     };
 
-    Events() : chunks_(kMost / kChunk) {}
+    /// At most so many.
+    explicit Events(uint32_t most = kMost) : chunks_(most / kChunk) {}
 
     /// A launch begins: the cell of its first event. False where numbers have run out: everything is to be forgotten.
     bool begin(uint32_t* first_cell);

@@ -56,7 +56,11 @@ void Order::strong_read(uint32_t index, const Place& place, uint8_t mode) {
     for (uint32_t s = first_scope_; s <= static_cast<uint32_t>(scope_of(mode)); ++s)
         for (const Place::Left& left : place.left) {
             if (left.scope != static_cast<Scope>(s) || left.owner != owner(left.scope)) continue;
-            const bool news = join((mode & kAcquires) != 0 ? thread.known : thread.taken[s], left.view);
+            const bool acquires = (mode & kAcquires) != 0;
+            if (left.view == thread.polled && thread.acquired >= acquires) continue;
+            const bool news = join(acquires ? thread.known : thread.taken[s], left.view);
+            thread.polled = left.view;
+            thread.acquired = acquires;
             if (!news) continue;
             dirty_ = used_ = true;
             dirty_warps_ |= 1u << index / kLanes;
@@ -83,19 +87,25 @@ void Order::strong_write(uint32_t index, Place& place, uint8_t mode, bool keeps)
 
 void Order::leave(uint32_t warp, Views& views) const {
     const uint32_t first = warp * kLanes, last = std::min(threads_, first + kLanes);
-    for (uint32_t index = first; index < last; ++index) {
-        join(views.known, by_thread_[index].known);
-        for (uint32_t s = first_scope_; s < kScopes; ++s) join(views.taken[s], by_thread_[index].taken[s]);
+    // Most lanes share their views with the one before.
+    const auto add = [&](View& to, auto view_of) {
+        for (uint32_t index = first; index < last; ++index)
+            if (index == first || view_of(by_thread_[index]) != view_of(by_thread_[index - 1]))
+                join(to, view_of(by_thread_[index]));
+    };
+    add(views.known, [](const Thread& thread) -> const View& { return thread.known; });
+    for (uint32_t s = first_scope_; s < kScopes; ++s) {
+        add(views.taken[s], [s](const Thread& thread) -> const View& { return thread.taken[s]; });
+        add(views.fenced[s], [s](const Thread& thread) -> const View& { return thread.fenced[s].view; });
     }
 }
 
-/// What the warp's threads have fenced, but for their own accesses up to the stamp `common`.
+/// The warp's threads' own accesses that they have fenced, but for those up to the stamp `common`.
 void Order::leave_fenced(uint32_t warp, uint32_t scope, uint32_t common, Views& views) const {
     const uint32_t first = warp * kLanes, last = std::min(threads_, first + kLanes);
     uint32_t least = ~0u;
     for (uint32_t index = first; index < last; ++index) {
         const Fenced& fenced = by_thread_[index].fenced[scope];
-        join(views.fenced[scope], fenced.view);
         least = std::min(least, fenced.own);
     }
     std::vector<Known::Entry> entries;

@@ -34,6 +34,7 @@ Buffer& GlobalMemory::allocate(std::string name, uint64_t bytes) {
     // Starts are multiples of 256 and of nothing more, as parts of a larger allocation are.
     buffer->base = cursor_ + kGap + (random_() % (1u << 16)) * 512 + 256;
     buffer->size = bytes;
+    if (buffer->base > kLastAddress) throw Error("the virtual GPU has no addresses left for buffer {}", buffer->name);
     if (bytes > (1ull << 40) || buffer->base + bytes > kLastAddress)
         throw Error("the virtual GPU cannot hold a buffer of {} bytes", bytes);
     cursor_ = behind(*buffer);

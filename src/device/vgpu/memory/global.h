@@ -19,10 +19,10 @@ struct Buffer {
     std::string name;
     uint64_t base = 0, size = 0;
     std::byte* data = nullptr;
-    uint8_t* shadow = nullptr;  // a byte a byte, 1 where written; null once all of the buffer is
-    bool constant = false;      // module variables in .const space
-    bool of_module = false;     // a variable of a module
-    bool followed = true;       // the launch may write it: its accesses are followed for races
+    uint8_t* shadow = nullptr;          // a byte a byte, 1 where written; null once all of the buffer is
+    bool constant = false;              // module variables in .const space
+    bool of_module = false;             // a variable of a module
+    bool followed = true;               // the launch may write it: its accesses are followed for races
     std::unique_ptr<RaceShadow> races;  // null until then
 
     std::unique_ptr<std::byte[]> data_storage;

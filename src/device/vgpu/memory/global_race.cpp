@@ -1,305 +1,20 @@
 #include "device/vgpu/memory/global_race.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
-#include <cstring>
-#include <optional>
-#include <tuple>
-#include <utility>
+#include <memory>
 
 #include "device/vgpu/block.h"
 #include "device/vgpu/memory/global.h"
-#include "device/vgpu/memory/race_shadow.h"
+#include "device/vgpu/memory/race_request.h"
 
 namespace recuda::vgpu {
-namespace {
-
-using enum RaceShadow::Slot;
-using Slot = RaceShadow::Slot;
-using Column = RaceShadow::Column;
-
-constexpr uint32_t kStep = 32;  // bytes between two lanes' values
-
-/// One warp-wide access of a buffer.
-class Request {
- public:
-    Request(Warp& warp, const Instruction& in, Buffer& buffer, const uint64_t* address, Mask active, uint32_t width,
-            Intent intent, const WrittenValues* values, const Events& events, uint32_t first_cell, uint32_t event)
-        : warp_(warp),
-          in_(in),
-          buffer_(buffer),
-          shadow_(*buffer.races),
-          order_(warp.block->order),
-          launch_(*warp.block->launch),
-          address_(address),
-          active_(active),
-          width_(width),
-          reads_(intent != Intent::write),
-          writes_(intent != Intent::read),
-          strong_((in.mode & kStrong) != 0),
-          written_(values),
-          events_(events),
-          first_cell_(first_cell),
-          mine_(event << kLaneBits),
-          me_(order_.number()) {}
-
-    bool run() {
-        for (Mask rest = active_; rest != 0; rest &= rest - 1)
-            if (!lane(first_lane(rest))) return false;
-        return true;
-    }
-    bool one(uint32_t lane_number) { return lane(lane_number); }
-    /// A plain access of all lanes side by side, granule by granule in loops that the compiler vectorises; false where
-    /// it has to be looked at lane by lane.
-    bool contiguous(uint64_t low);
-
- private:
-    /// An earlier access that a slot holds.
-    struct Before {
-        const Event* event;
-        const Instruction* at;
-        uint32_t thread;
-    };
-    uint32_t* cells(Slot slot) const { return shadow_.columns[slot].cells.get(); }
-    bool used(Slot slot) const { return shadow_.columns[slot].used == first_cell_; }
-    /// Whether the slot holds an access of this launch.
-    bool holds(Slot slot, uint64_t granule) const { return used(slot) && cells(slot)[granule] >= first_cell_; }
-    Before before(Slot slot, uint64_t granule) const;
-    bool quiet(Slot slot, uint64_t from, uint32_t count, uint32_t lane_shift) const;
-    bool full(uint64_t from, uint32_t count) const;
-    void put(Slot slot, uint64_t from, uint32_t count, uint32_t lane_shift);
-    bool lane(uint32_t lane);
-    bool ordered(const Before& before) const;
-    bool conflicts(Slot slot, uint64_t granule) const;
-    bool same_value(uint32_t lane, Slot slot, uint64_t granule);
-    void note_read(uint64_t granule);
-    bool dominated(Slot slot, uint64_t granule) const;
-    bool report(Slot slot, uint64_t granule);
-    std::string reason(const Before& earlier) const;
-    bool scopes_meet(uint32_t block, uint8_t mode) const;
-    std::optional<uint32_t> rank(uint32_t block) const;
-
-    Warp& warp_;
-    const Instruction& in_;
-    Buffer& buffer_;
-    RaceShadow& shadow_;
-    Order& order_;
-    LaunchState& launch_;
-    const uint64_t* address_;
-    Mask active_;
-    uint32_t width_;
-    bool reads_, writes_, strong_;
-    const WrittenValues* written_;
-    bool has_values_ = false;
-    const Events& events_;
-    uint32_t first_cell_, mine_;  // of the launch, and of this access without a lane
-    uint32_t me_;                 // the block's number
-    uint32_t thread_ = 0;         // of the lane that is being looked at
-    alignas(64) std::byte values_[kLanes * kStep];
-};
-
-/// Whether what the slot holds is of earlier launches, of the lanes themselves, or ordered before them by a barrier.
-bool Request::quiet(Slot slot, uint64_t from, uint32_t count, uint32_t lane_shift) const {
-    if (!used(slot)) return true;
-    const uint32_t* cells = this->cells(slot) + from;
-    uint32_t newest = 0;
-    for (uint32_t i = 0; i < count; ++i) newest = std::max(newest, cells[i]);
-    if (newest < first_cell_) return true;
-    for (uint32_t i = 0; i < count;) {
-        const uint32_t number = cells[i] >> kLaneBits;
-        if (cells[i] < first_cell_) {
-            ++i;
-            continue;
-        }
-        const Event& event = events_.at(number);
-        if (event.block != me_) return false;
-        const bool before = event.stamp <= order_.block_seen();
-        if (!before && event.warp != warp_.index) return false;
-        for (; i < count && cells[i] >> kLaneBits == number; ++i)
-            if (!before && (cells[i] & (kLanes - 1)) != i >> lane_shift) return false;
-    }
-    return true;
-}
-
-/// Whether two other blocks' reads are known of every granule, so that this one need not be.
-bool Request::full(uint64_t from, uint32_t count) const {
-    if (!used(kRead) || !used(kOtherRead)) return false;
-    const uint32_t *one = cells(kRead) + from, *other = cells(kOtherRead) + from;
-    uint32_t last_one = 0, last_other = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-        if (one[i] < first_cell_ || other[i] < first_cell_) return false;
-        if (one[i] >> kLaneBits == last_one && other[i] >> kLaneBits == last_other) continue;
-        last_one = one[i] >> kLaneBits, last_other = other[i] >> kLaneBits;
-        const uint32_t a = events_.at(last_one).block, b = events_.at(last_other).block;
-        if (a == me_ || b == me_ || a == b) return false;
-    }
-    return true;
-}
-
-void Request::put(Slot slot, uint64_t from, uint32_t count, uint32_t lane_shift) {
-    uint32_t* cells = this->cells(slot) + from;
-    const uint32_t cell = mine_;
-    for (uint32_t i = 0; i < count; ++i) cells[i] = cell | i >> lane_shift;
-}
-
-bool Request::contiguous(uint64_t low) {
-    const uint64_t from = (low - buffer_.base) >> shadow_.shift;
-    const uint32_t lane_shift = std::countr_zero(width_) - shadow_.shift, count = kLanes << lane_shift;
-    if (!quiet(kPlain, from, count, lane_shift) || !quiet(kStrongWrite, from, count, lane_shift)) return false;
-    const bool alone = quiet(kRead, from, count, lane_shift) && quiet(kOtherRead, from, count, lane_shift);
-    if (!alone) return !writes_ && full(from, count);
-    if (used(kOtherRead)) std::fill_n(cells(kOtherRead) + from, count, 0);
-    if (writes_ && used(kRead)) std::fill_n(cells(kRead) + from, count, 0);
-    put(writes_ ? kPlain : kRead, from, count, lane_shift);
-    return true;
-}
-
-Request::Before Request::before(Slot slot, uint64_t granule) const {
-    const uint32_t cell = cells(slot)[granule];
-    const Event& event = events_.at(cell >> kLaneBits);
-    return {&event, &launch_.program->code[event.instruction], event.warp * kLanes + cell % kLanes};
-}
-
-std::optional<uint32_t> Request::rank(uint32_t block) const {
-    const Dim3 cluster = launch_.cluster;
-    if (cluster.volume() == 1) return std::nullopt;
-    const Dim3 id = launch_.block_at(block - launch_.first_block), own = warp_.block->id;
-    if (id.x / cluster.x != own.x / cluster.x || id.y / cluster.y != own.y / cluster.y ||
-        id.z / cluster.z != own.z / cluster.z)
-        return std::nullopt;
-    return id.x % cluster.x + cluster.x * (id.y % cluster.y + cluster.y * (id.z % cluster.z));
-}
-
-bool Request::ordered(const Before& before) const {
-    const auto [block, stamp, instruction, warp] = *before.event;
-    if (block == me_) return order_.in_order(thread_, before.thread, stamp);
-    if (const auto other = rank(block)) return order_.in_order(thread_, *other, before.thread, stamp);
-    return order_.in_order_by_flags(thread_, block, before.thread, stamp);
-}
-
-/// Whether the scopes of two strong accesses, this one's and another block's, name each other's threads.
-bool Request::scopes_meet(uint32_t block, uint8_t mode) const {
-    const Scope narrower = std::min(scope_of(in_.mode), scope_of(mode));
-    return narrower == Scope::gpu || block == me_ || (narrower == Scope::cluster && rank(block));
-}
-
-bool Request::conflicts(Slot slot, uint64_t granule) const {
-    if (!holds(slot, granule)) return false;
-    const Before earlier = before(slot, granule);
-    if (strong_ && (earlier.at->mode & kStrong) != 0 && scopes_meet(earlier.event->block, earlier.at->mode))
-        return false;
-    return !ordered(earlier);
-}
-
-/// Whether a store writes what the other one has written.
-bool Request::same_value(uint32_t lane, Slot slot, uint64_t granule) {
-    const Before earlier = before(slot, granule);
-    if (reads_ || written_ == nullptr || earlier.at->mix == Mix::atomic) return false;
-    if (!std::exchange(has_values_, true)) written_->get(values_);
-    // Of another lane of this very access nothing is in memory yet.
-    const uint32_t other = earlier.thread % kLanes;
-    if (cells(slot)[granule] >> kLaneBits == mine_ >> kLaneBits && other < lane && (active_ >> other & 1) != 0 &&
-        address_[other] == address_[lane])
-        return std::memcmp(values_ + lane * kStep, values_ + other * kStep, width_) == 0;
-    const uint64_t offset = address_[lane] - buffer_.base, begin = std::max(offset, granule << shadow_.shift),
-                   end = std::min(offset + width_, (granule + 1) << shadow_.shift);
-    return std::memcmp(buffer_.data + begin, values_ + lane * kStep + (begin - offset), end - begin) == 0;
-}
-
-bool Request::dominated(Slot slot, uint64_t granule) const {
-    if (!holds(slot, granule)) return true;
-    const Before earlier = before(slot, granule);
-    // A plain read tells more than a strong one, with which other strong accesses do not race.
-    return !(strong_ && (earlier.at->mode & kStrong) == 0) && ordered(earlier);
-}
-
-void Request::note_read(uint64_t granule) {
-    const uint32_t mine = mine_ | thread_ % kLanes;
-    uint32_t &one = cells(kRead)[granule], &other = cells(kOtherRead)[granule];
-    if (dominated(kRead, granule)) {
-        one = mine;
-        if (other != 0 && dominated(kOtherRead, granule)) other = 0;
-        return;
-    }
-    const auto block = [&](Slot slot) { return before(slot, granule).event->block; };
-    if (dominated(kOtherRead, granule) || (!strong_ && block(kRead) != me_ && block(kRead) == block(kOtherRead)))
-        other = mine;
-}
-
-bool Request::lane(uint32_t lane) {
-    thread_ = warp_.thread(lane);
-    const uint64_t offset = address_[lane] - buffer_.base;
-    if (offset >= shadow_.followed) return true;
-    const uint64_t last = std::min((offset + width_ - 1) >> shadow_.shift, shadow_.granules - 1);
-    for (uint64_t granule = offset >> shadow_.shift; granule <= last; ++granule) {
-        for (const Slot slot : {kPlain, kStrongWrite})
-            if (conflicts(slot, granule) && !same_value(lane, slot, granule)) return report(slot, granule);
-        for (const Slot slot : {kRead, kOtherRead})
-            if (writes_ && conflicts(slot, granule)) return report(slot, granule);
-        if (!writes_) {
-            note_read(granule);
-            continue;
-        }
-        cells(strong_ ? kStrongWrite : kPlain)[granule] = mine_ | lane;
-        if (strong_) continue;
-        for (const Slot slot : {kRead, kOtherRead})
-            if (used(slot)) cells(slot)[granule] = 0;
-    }
-    return true;
-}
-
-std::string Request::reason(const Before& earlier) const {
-    const auto [block, stamp, instruction, warp] = *earlier.event;
-    const bool other_strong = (earlier.at->mode & kStrong) != 0;
-    if (strong_ && other_strong)
-        return fmt::format("the scope of one of them is no more than its {}",
-                           std::min(scope_of(in_.mode), scope_of(earlier.at->mode)) == Scope::block ? "block"
-                                                                                                    : "cluster");
-    if (order_.lacks_fence(thread_, block, earlier.thread, stamp)) return "a flag is read without a fence behind it";
-    if (strong_ || other_strong) return "only one of them is atomic or volatile";
-    return block == me_ ? "there is no barrier between them"
-                        : "a release by one block and an acquire by the other would order them";
-}
-
-bool Request::report(Slot slot, uint64_t granule) {
-    const Before earlier = before(slot, granule);
-    struct Party {
-        uint32_t line;
-        uint64_t block;
-        uint32_t thread;
-    };
-    Block& block = *warp_.block;
-    Party mine{block.line_of(in_, warp_.frame), block.linear, thread_},
-        theirs{block.line_of(*earlier.at, nullptr), earlier.event->block - launch_.first_block, earlier.thread};
-    if (theirs.line == 0) theirs.line = mine.line;
-    const bool both_write = writes_ && (slot == kPlain || slot == kStrongWrite);
-    // The lower line in the file is shown first, so that the report does not depend on which access came first.
-    const auto key = [](const Party& party) { return std::tuple(~party.line, party.block, party.thread); };
-    const bool same_block = mine.block == theirs.block;
-    std::string why = reason(earlier);
-    if (key(theirs) < key(mine)) std::swap(mine, theirs);
-    const uint64_t offset = std::max(address_[thread_ % kLanes] - buffer_.base, granule << shadow_.shift);
-    block.raise(mine.line, mine.thread, 1,
-                {.check = Check::global_race,
-                 .message = fmt::format("two threads of {} access byte {} of buffer {} in no order, and {}: {}",
-                                        same_block ? "a block" : "different blocks", offset, buffer_.name,
-                                        both_write ? "both write" : "one of them writes", why),
-                 .buffer = buffer_.name,
-                 .byte_offset = static_cast<int64_t>(address_[thread_ % kLanes] - buffer_.base),
-                 .bytes = width_,
-                 .other = OtherAccess{theirs.line, launch_.block_at(theirs.block), launch_.thread_at(theirs.thread)},
-                 .block = mine.block});
-    return false;
-}
-
-}  // namespace
 
 void GlobalRaces::begin(GlobalMemory& memory, uint64_t blocks, bool parallel) {
     parallel_ = parallel;
     memory_ = &memory;
-    if (blocks >= ~uint32_t{0} - next_) next_ = 1;  // the events of earlier launches do not count, whatever their blocks
+    if (blocks >= ~uint32_t{0} - next_)
+        next_ = 1;  // the events of earlier launches do not count, whatever their blocks
     first_ = next_;
     next_ += static_cast<uint32_t>(blocks);
     if (!events_.begin(&first_cell_)) forget();
@@ -357,28 +72,28 @@ bool GlobalRaces::check(Warp& warp, const Instruction& in, Buffer& buffer, const
                         StripesHeld& held) {
     const bool strong = (in.mode & kStrong) != 0, reads = intent == Intent::read;
     const uint32_t shift = std::countr_zero(std::min(width, 16u));
-    const Slot slot = reads ? kRead : strong ? kStrongWrite : kPlain;
+    const RaceShadow::Slot slot = reads ? RaceShadow::kRead : strong ? RaceShadow::kStrongWrite : RaceShadow::kPlain;
     const uint32_t number = event(warp, in, held);
     const auto ready = [&] {
         const RaceShadow* shadow = buffer.races.get();
         return shadow != nullptr && shadow->granules != 0 && shadow->shift <= shift &&
                shadow->columns[slot].used == first_cell_ &&
-               (!reads || shadow->columns[kOtherRead].used == first_cell_);
+               (!reads || shadow->columns[RaceShadow::kOtherRead].used == first_cell_);
     };
     while (!ready())
         exclusively(held, [&] {
             if (buffer.races == nullptr) buffer.races = std::make_unique<RaceShadow>();
             buffer.races->split(shift, buffer.size);
             buffer.races->use(slot, first_cell_);
-            if (reads) buffer.races->use(kOtherRead, first_cell_);
+            if (reads) buffer.races->use(RaceShadow::kOtherRead, first_cell_);
         });
-    Request request(warp, in, buffer, address, active, width, intent, values, events_, first_cell_, number);
+    RaceRequest request(warp, in, buffer, address, active, width, intent, values, events_, first_cell_, number);
     const uint64_t end = pattern.high - buffer.base + width;
     if (pattern.contiguous && !strong && end <= buffer.races->followed && request.contiguous(pattern.low)) return true;
     if (intent == Intent::read && pattern.low == pattern.high) {
         // All lanes read one place: two of them stand for all.
         const Mask others = active & (active - 1);
-        return request.one(first_lane(active)) && (others == 0 || request.one(first_lane(others)));
+        return request.lane(first_lane(active)) && (others == 0 || request.lane(first_lane(others)));
     }
     return request.run();
 }

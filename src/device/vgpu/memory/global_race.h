@@ -3,8 +3,8 @@
 // scopes that name each other. It does not matter which of them ran first. Two writes of one same value are no race.
 //
 // The shadow of a buffer (race_shadow.h) is constant memory an address, as in HiRace (arXiv 2401.04701): of several
-// unordered reads two are kept, of different blocks where there are such, and of strong writes the last. That can hide a
-// race, not invent one. Buffers that a launch cannot write (written.h) are not followed at all.
+// unordered reads two are kept, of different blocks where there are such, and of strong writes the last. That can hide
+// a race, not invent one. Buffers that a launch cannot write (written.h) are not followed at all.
 #pragma once
 
 #include <array>

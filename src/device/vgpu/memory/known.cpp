@@ -16,12 +16,14 @@ const Entry* find(const std::vector<Entry>& entries, uint64_t who) {
     return at != entries.end() && at->who == who ? &*at : nullptr;
 }
 
-/// Whether every entry of `part` is in `whole` with the same or a later stamp.
+/// Whether `whole` says all that `part` says.
 bool contains(const std::vector<Entry>& whole, const std::vector<Entry>& part) {
     auto at = whole.begin();
     for (const Entry& entry : part) {
         at = std::lower_bound(at, whole.end(), entry, before);
-        if (at == whole.end() || at->who != entry.who || at->stamp < entry.stamp) return false;
+        if (at != whole.end() && at->who == entry.who && at->stamp >= entry.stamp) continue;
+        const Entry* block = (entry.who & kWithin) != 0 ? find(whole, entry.who & ~kWithin) : nullptr;
+        if (block == nullptr || block->stamp < entry.stamp) return false;
     }
     return true;
 }

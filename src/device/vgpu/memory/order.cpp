@@ -92,8 +92,7 @@ void Order::sync_block() {
             const auto least = [&](const Thread& a, const Thread& b) {
                 return a.fenced[scope].own < b.fenced[scope].own;
             };
-            const uint32_t common =
-                std::min_element(by_thread_.begin(), by_thread_.end(), least)->fenced[scope].own;
+            const uint32_t common = std::min_element(by_thread_.begin(), by_thread_.end(), least)->fenced[scope].own;
             if (common != 0) join(views.fenced[scope], {{Known::all(number_), common}});
             for (uint32_t warp = 0; warp < warps_; ++warp) leave_fenced(warp, scope, common, views);
         }

@@ -8,6 +8,7 @@
 // all three, so that a fence before a barrier and the flag's write behind it work as GPUs make them work.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <unordered_map>
@@ -23,7 +24,8 @@ class Order {
  public:
     /// What threads hand on, by scope.
     struct Views {
-        View known, fenced[kScopes], taken[kScopes];
+        View known;
+        std::array<View, kScopes> fenced, taken;
     };
     /// What is ordered before a barrier: by warp of the cluster (of the block, where there is no cluster) the stamp of
     /// its block's clock, and what the threads hand on.
@@ -93,8 +95,11 @@ class Order {
         uint32_t own = 0;  // the thread's own accesses up to this stamp
     };
     struct Thread {
-        View known, taken[kScopes];
-        Fenced fenced[kScopes];
+        View known;
+        std::array<View, kScopes> taken;
+        std::array<Fenced, kScopes> fenced;
+        View polled;  // what it took up last, so that a loop which waits does it once
+        bool acquired = false;
     };
     uint32_t owner(Scope scope) const;
     View view_of(uint32_t warp, uint32_t lane) const;
@@ -109,8 +114,8 @@ class Order {
     uint32_t base_ = 0, total_ = 0;  // the block's first warp among those of its cluster, and how many those are
     uint32_t first_scope_ = 0;       // of those that are followed
     bool flags_ = false, partial_ = false;
-    bool dirty_ = false;  // what threads hand on has changed since they last met
-    bool used_ = false;   // any of them has anything
+    bool dirty_ = false;             // what threads hand on has changed since they last met
+    bool used_ = false;              // any of them has anything
     std::vector<uint32_t> numbers_;  // of the cluster's blocks
     std::vector<uint32_t> warp_seen_;
     // [warp][other of the cluster]: the other's accesses up to this stamp are ordered before this warp

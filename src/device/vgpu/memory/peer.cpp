@@ -39,10 +39,12 @@ SharedMemory::PeerShadow& SharedMemory::peer_shadow(uint32_t granule) {
     if (write_stamp_[granule] >= order_->start()) shadow.write = record(write_who_[granule], write_stamp_[granule]);
     if (const uint32_t stamp = read_stamp_[granule]; stamp >= order_->start() && read_who_[granule] != kNobody) {
         shadow.reads.push_back(record(read_who_[granule], stamp));
-        for (Mask rest = read_warps_[granule]; rest != 0; rest &= rest - 1)
-            if (first_lane(rest) != shadow.reads[0].thread / kLanes)
-                shadow.reads.push_back(
-                    record(first_lane(rest) * kLanes | read_who_[granule] >> kThreadBits << kThreadBits, stamp));
+        for (Mask rest = read_warps_[granule]; rest != 0; rest &= rest - 1) {
+            if (first_lane(rest) == shadow.reads[0].thread / kLanes) continue;
+            shadow.reads.push_back(
+                record(first_lane(rest) * kLanes | read_who_[granule] >> kThreadBits << kThreadBits, stamp));
+            shadow.reads.back().any_lane = true;
+        }
         if (read_other_[granule] != kNobody) shadow.reads.push_back(record(read_other_[granule], stamp));
     }
     read_stamp_[granule] = kPeerStamp;
@@ -84,8 +86,11 @@ bool SharedMemory::check_peer(Warp& warp, const Instruction& in, uint32_t lane, 
     const uint32_t thread = warp.thread(lane);
     const PeerAccess mine{own.rank_, thread, &in, warp.block->line_of(in, warp.frame), own.order_->now()};
     const auto conflicts = [&](const PeerAccess& before) {
-        return !(strong(&in) && strong(before.at)) &&
-               !own.order_->in_order(thread, before.rank, before.thread, before.stamp);
+        if (strong(&in) && strong(before.at)) return false;
+        // Where the lane is not known, one that is in order is believed to be the one.
+        for (uint32_t i = 0; i < (before.any_lane ? kLanes : 1); ++i)
+            if (own.order_->in_order(thread, before.rank, before.thread + i, before.stamp)) return false;
+        return true;
     };
     for (uint32_t g = address >> shift_; g <= (address + width - 1) >> shift_; ++g) {
         const uint32_t written = write_stamp_[g];

@@ -2,8 +2,8 @@
 // write and two reads, each as a cell of events.h.
 //
 // A granule is as large as the smallest access that the buffer has seen, 16 bytes at most. A smaller access splits all
-// granules: what touched a granule has touched its halves. Columns are mapped when they are first needed and cost memory
-// where they are touched.
+// granules: what touched a granule has touched its halves. Columns are mapped when they are first needed and cost
+// memory where they are touched.
 #pragma once
 
 #include <cstdint>

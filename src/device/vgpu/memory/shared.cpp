@@ -148,8 +148,9 @@ bool SharedMemory::race(Warp& warp, const Instruction& in, uint32_t lane, uint64
 
 void SharedMemory::note_read(uint32_t granule, uint32_t who, uint32_t warp) {
     const uint32_t stamp = read_stamp_[granule], thread = thread_of(who);
-    const bool fresh = stamp <= order_->block_seen() || read_who_[granule] == kNobody ||
-                       (read_other_[granule] == kNobody && order_->in_order(thread, thread_of(read_who_[granule]), stamp));
+    const bool fresh =
+        stamp <= order_->block_seen() || read_who_[granule] == kNobody ||
+        (read_other_[granule] == kNobody && order_->in_order(thread, thread_of(read_who_[granule]), stamp));
     if (fresh) {
         read_stamp_[granule] = order_->now();
         read_who_[granule] = who;
@@ -174,7 +175,7 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
         if (written == kPeerStamp || read_stamp_[g] == kPeerStamp)
             return check_peer(warp, in, lane, address, width, reads, writes, values);
         if (reads && written < order_->start()) {
-            if (ranks_ > 1 && warp.block->cluster->defer(warp, in)) return false;
+            if (warp.block->cluster->defer(warp, in)) return false;
             const auto [name, offset] = name_of(address);
             warp.fault(in, Mask{1} << lane,
                        {.check = Check::uninitialised,
@@ -185,7 +186,8 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
                         .bytes = width});
             return false;
         }
-        if (written >= order_->start() && !order_->in_order(thread, thread_of(write_who_[g]), written) && !both_strong(write_who_[g])) {
+        if (written >= order_->start() && !order_->in_order(thread, thread_of(write_who_[g]), written) &&
+            !both_strong(write_who_[g])) {
             const bool same = !reads && values != nullptr && std::memcmp(bytes_.data() + address, values, width) == 0;
             if (!same) return race(warp, in, lane, address, width, write_who_[g], writes);
         }
@@ -197,13 +199,12 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
                         return race(warp, in, lane, address, width, who, true);
                 // More readers than the two that are known by name: by warp, with the oldest stamp of all.
                 for (Mask rest = read_warps_[g] & ~(1u << warp.index); rest != 0 && !strong; rest &= rest - 1) {
-                    const uint32_t other = first_lane(rest) * kLanes,
-                                   someone = other | instruction_of(read_who_[g]) << kThreadBits;
+                    const uint32_t other = first_lane(rest) * kLanes, someone = other | instruction_of(read_who_[g])
+                                                                                            << kThreadBits;
                     // Which of its lanes read is not known: one that is in order is believed to be the one.
                     bool fine = false;
                     for (uint32_t i = 0; i < kLanes && !fine; ++i) fine = order_->in_order(thread, other + i, read);
-                    if (!fine)
-                        return race(warp, in, lane, address, width, someone, true);
+                    if (!fine) return race(warp, in, lane, address, width, someone, true);
                 }
             }
             write_stamp_[g] = order_->now();

@@ -3,8 +3,8 @@
 // The shadow keeps, for each granule (the program's smallest access, at most 4 bytes), the last write and the reads
 // since as (thread, instruction, stamp); order.h says what is ordered before an access. An access is a race with an
 // earlier one that is not ordered before it, when one of the two writes, unless both are atomic or volatile, or both
-// write one same value. Constant memory an address, no false alarms; of more than two concurrent readers only the oldest
-// stamp is kept, which can hide a race but not invent one.
+// write one same value. Constant memory an address, no false alarms; of more than two concurrent readers only the
+// oldest stamp is kept, which can hide a race but not invent one.
 //
 // Stamps go on from block to block, so a new block starts without clearing: what lies before its first stamp is
 // unwritten.
@@ -113,6 +113,7 @@ class SharedMemory {
         uint32_t rank = 0, thread = 0;
         const Instruction* at = nullptr;
         uint32_t line = 0, stamp = 0;
+        bool any_lane = false;  // of the thread's warp: which one is not known
     };
     /// A granule that another block has touched: the last write and the reads since, the last one of each warp.
     struct PeerShadow {
@@ -131,9 +132,9 @@ class SharedMemory {
     std::vector<uint32_t> write_stamp_, write_who_, read_stamp_, read_who_, read_other_, read_warps_;
     Order* order_ = nullptr;
     uint32_t rank_ = 0, ranks_ = 1;
-    Places own_places_;             // what strong writes have left
-    Places* places_ = &own_places_;  // the same of the whole cluster
-    std::unordered_map<uint32_t, PeerShadow> peers_;   // by granule, in clusters
+    Places own_places_;                               // what strong writes have left
+    Places* places_ = &own_places_;                   // the same of the whole cluster
+    std::unordered_map<uint32_t, PeerShadow> peers_;  // by granule, in clusters
 };
 
 }  // namespace recuda::vgpu

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/text.h"
 #include "device/vgpu/block.h"
 #include "device/vgpu/memory/access.h"
 #include "device/vgpu/ops/lanes.h"
@@ -137,8 +138,9 @@ void call_builtin(Warp& warp, const Instruction& in, Mask active) {
         warp.fault(
             in, active,
             {.check = Check::illegal_instruction,
-             .message = fmt::format("assertion failed: {} ({}:{})", text_at(warp, lane, argument(0, lane)),
-                                    text_at(warp, lane, argument(1, lane)), static_cast<uint32_t>(argument(2, lane)))});
+             .message = fmt::format("assertion failed: {} ({}:{})", one_line(text_at(warp, lane, argument(0, lane))),
+                                    one_line(text_at(warp, lane, argument(1, lane))),
+                                    static_cast<uint32_t>(argument(2, lane)))});
         return;
     }
     std::string printed;
@@ -148,7 +150,7 @@ void call_builtin(Warp& warp, const Instruction& in, Mask active) {
         if (!site.results.empty())
             std::memcpy(warp.registers + site.results[0].offset + lane * site.results[0].stride, &written, 4);
     }
-    warp.block->worker->printed.emplace_back(warp.block->linear, std::move(printed));
+    warp.block->worker->print(warp.block->linear, std::move(printed));
 }
 
 void decode_call(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {

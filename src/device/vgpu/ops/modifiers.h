@@ -13,9 +13,8 @@ namespace recuda::vgpu {
 
 class Modifiers {
  public:
-    explicit Modifiers(const ptx::Statement& statement) : statement_(statement) {
-        if (statement.parts.size() > 64) throw Unsupported("an opcode of more than 64 parts");
-    }
+    /// The parser lets no opcode have more than 64 parts.
+    explicit Modifiers(const ptx::Statement& statement) : statement_(statement) {}
 
     /// Takes the modifier if it is there.
     bool take(std::string_view name) {

@@ -118,9 +118,7 @@ void decode_fence(Decoder& decoder, const ptx::Statement& statement, Instruction
     if (statement.has("proxy")) return;
     Program& program = static_cast<ProgramDecoder&>(decoder).program();
     program.orders = true;
-    const Scope scope = statement.has("cta")       ? Scope::block
-                        : statement.has("cluster") ? Scope::cluster
-                                                   : Scope::gpu;
+    const Scope scope = statement.has("cta") ? Scope::block : statement.has("cluster") ? Scope::cluster : Scope::gpu;
     program.narrow = program.narrow || scope != Scope::gpu;
     in.mode = narrowed(scope);
     if (!statement.has("acquire")) in.mode |= kReleases;

@@ -169,8 +169,9 @@ bool decode_parameter(ProgramDecoder& decoder, const ptx::Statement& statement, 
     }
     in.mix = Mix::move;
     if (const ParamSlot* slot = decoder.parameter(address.text)) {
-        const int64_t end = address.offset + static_cast<int64_t>(bytes * elements.size());
-        if (address.offset < 0 || end > slot->bytes)
+        const uint64_t accessed = bytes * elements.size();
+        if (address.offset < 0 || accessed > slot->bytes ||
+            static_cast<uint64_t>(address.offset) > slot->bytes - accessed)
             throw Unsupported(fmt::format("an access past the end of '{}'", address.text));
         in.a = slot->offset + static_cast<uint32_t>(address.offset);
         in.c = slot->stride;
@@ -187,7 +188,8 @@ bool decode_parameter(ProgramDecoder& decoder, const ptx::Statement& statement, 
     std::vector<uint32_t> pairs;
     for (size_t i = 0; i < elements.size(); ++i) {
         uint32_t constant;
-        if (!decoder.entry_parameter(address.text, address.offset + static_cast<int64_t>(i * bytes), bytes, lane,
+        const auto at = static_cast<int64_t>(static_cast<uint64_t>(address.offset) + i * bytes);
+        if (!decoder.entry_parameter(address.text, at, bytes, lane,
                                      &constant))
             return false;
         pairs.push_back(vector->offsets[i]);

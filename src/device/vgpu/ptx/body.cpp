@@ -8,11 +8,14 @@ namespace recuda::vgpu::ptx {
 namespace {
 
 constexpr uint32_t kMaxScopes = 32;  // open at a time
+constexpr size_t kMaxParts = 64;     // of an opcode; none has a third of it
 
 }  // namespace
 
 void BodyReader::read(uint64_t& initial_bytes) {
     lines_.begin_function();
+    for (const auto* list : {&function_.returns, &function_.parameters})
+        for (const Variable& variable : *list) declare(variable.name);
     while (true) {
         if (cursor_.at_end()) cursor_.fail("'{{' without its '}}' in {}", function_.name);
         if (cursor_.accept('}')) {
@@ -26,7 +29,7 @@ void BodyReader::read(uint64_t& initial_bytes) {
         } else if (cursor_.accept('@')) {
             guard_ = operands_.read_guard();
             statement(cursor_.word("an instruction"));
-        } else if (!cursor_.accept(';')) {
+        } else {
             word_at_start();
         }
     }
@@ -44,17 +47,28 @@ void BodyReader::directive(std::string_view name, uint64_t& initial_bytes) {
     const Space space = space_named(name);
     if (space == Space::none) cursor_.fail("'.{}' in a function", name);
     for (Variable& variable : read_variables(cursor_, space, initial_bytes)) {
-        variable.name = scopes_.declare(variable.name);
+        if (variable.size() == 0) cursor_.fail("'{}' has no size", variable.name);
+        variable.name = declare(variable.name);
         function_.variables.push_back(std::move(variable));
     }
 }
 
 void BodyReader::declare_registers(std::vector<RegisterDeclaration> declarations) {
     for (RegisterDeclaration& declaration : declarations) {
-        declaration.prefix = declaration.count == 0 ? scopes_.declare(declaration.prefix)
-                                                    : scopes_.declare_range(declaration.prefix, declaration.count);
+        const std::string_view prefix = declaration.prefix;
+        if (declaration.count == 0) {
+            declaration.prefix = declare(prefix);
+        } else {
+            if (scopes_.declares_range_here(prefix)) cursor_.fail("a second declaration of '{}'", prefix);
+            declaration.prefix = scopes_.declare_range(prefix, declaration.count);
+        }
         function_.registers.push_back(declaration);
     }
+}
+
+std::string_view BodyReader::declare(std::string_view name) {
+    if (scopes_.declares_here(name)) cursor_.fail("a second declaration of '{}'", name);
+    return scopes_.declare(name);
 }
 
 void BodyReader::word_at_start() {
@@ -77,10 +91,9 @@ void BodyReader::label(std::string_view name) {
             return label_directive(name, directive);
         }
     }
+    if (scopes_.declares_label_here(name)) cursor_.fail("a second label '{}'", name);
     const std::string_view unique = scopes_.declare_label(name);
-    if (!function_.labels.emplace(unique, static_cast<uint32_t>(function_.body.size())).second) {
-        cursor_.fail("a second label '{}'", name);
-    }
+    function_.labels.emplace(unique, static_cast<uint32_t>(function_.body.size()));
 }
 
 void BodyReader::label_directive(std::string_view label, std::string_view name) {
@@ -116,6 +129,7 @@ void BodyReader::statement(std::string_view opcode) {
 void BodyReader::read_parts(Statement& statement, std::string_view opcode) {
     statement.parts.push_back(opcode);
     for (auto part = cursor_.accept_part(); !part.empty(); part = cursor_.accept_part()) {
+        if (statement.parts.size() == kMaxParts) cursor_.fail("an opcode of more than {} parts", kMaxParts);
         statement.parts.push_back(part);
     }
 }

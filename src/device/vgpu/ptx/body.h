@@ -25,6 +25,7 @@ class BodyReader {
 
  private:
     void directive(std::string_view name, uint64_t& initial_bytes);
+    std::string_view declare(std::string_view name);
     void declare_registers(std::vector<RegisterDeclaration> declarations);
     void word_at_start();
     void label(std::string_view name);

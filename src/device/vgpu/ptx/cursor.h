@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace recuda::vgpu::ptx {
 
@@ -57,7 +58,7 @@ class Cursor {
 
     template <typename... Args>
     [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
-        throw Error("ptx line {}: {}", line_, fmt::format(format, std::forward<Args>(args)...));
+        throw Error("ptx line {}: {}", line_, one_line(fmt::format(format, std::forward<Args>(args)...)));
     }
 
  private:

@@ -163,8 +163,7 @@ std::vector<uint64_t> read_extents(Cursor& cursor) {
 void check_size(Cursor& cursor, const Variable& variable) {
     uint64_t bytes = uint64_t{size_bytes(variable.type)} * variable.vector;
     for (const uint64_t extent : variable.extents) {
-        if (extent > kMaxVariableBytes || bytes * extent > kMaxVariableBytes)
-            cursor.fail("'{}' is too large", variable.name);
+        if (extent != 0 && bytes > kMaxVariableBytes / extent) cursor.fail("'{}' is too large", variable.name);
         bytes *= std::max<uint64_t>(extent, 1);
     }
 }
@@ -215,11 +214,14 @@ Variable read_variable(Cursor& cursor, Space space, const Attributes& attributes
     if (variable.type == Type::none || (variable.type == Type::pred && space != Space::reg)) {
         cursor.fail("'{}' has no type that a variable can have", variable.name);
     }
+    if (variable.vector * size_bytes(variable.type) > 16) cursor.fail("a vector of more than 128 bits");
     variable.extents = read_extents(cursor);
     check_size(cursor, variable);
     variable.align =
         std::max({attributes.align, size_bytes(variable.type) * variable.vector * (attributes.align == 0), 1u});
     if (cursor.accept('=')) {
+        if (space != Space::global && space != Space::constant)
+            cursor.fail("an initial value of '{}', which is not in .global or .const", variable.name);
         Initialiser(cursor, variable, initial_bytes).read();
         check_size(cursor, variable);
     }
@@ -238,6 +240,8 @@ std::vector<Variable> read_variables(Cursor& cursor, Space space, uint64_t& init
 std::vector<RegisterDeclaration> read_registers(Cursor& cursor) {
     const Attributes attributes = read_attributes(cursor);
     if (attributes.type == Type::none) cursor.fail("registers without a type");
+    if (attributes.vector > 4 || attributes.vector * size_bytes(attributes.type) > 16)
+        cursor.fail("a vector of more than 4 elements or 128 bits");
     std::vector<RegisterDeclaration> registers;
     do {
         RegisterDeclaration declaration{cursor.word("a register's name"), 0, attributes.type, attributes.vector};

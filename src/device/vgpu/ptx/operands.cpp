@@ -6,6 +6,7 @@ namespace recuda::vgpu::ptx {
 namespace {
 
 constexpr int kMaxDepth = 4;
+constexpr size_t kMaxOperands = 64, kMaxElements = 4096;  // far more than any instruction or call has
 
 bool is_sign(char c) { return c == '+' || c == '-'; }
 
@@ -25,8 +26,10 @@ std::string_view take_selector(std::string_view& name) {
 std::vector<Operand> OperandReader::read_all(bool is_call) {
     std::vector<Operand> operands;
     if (cursor_.accept(';')) return operands;
-    do operands.push_back(operand(is_call, 0));
-    while (cursor_.accept(','));
+    do {
+        if (operands.size() == kMaxOperands) cursor_.fail("more than {} operands", kMaxOperands);
+        operands.push_back(operand(is_call, 0));
+    } while (cursor_.accept(','));
     cursor_.expect(';');
     return operands;
 }
@@ -101,6 +104,7 @@ Operand OperandReader::address(int depth) {
     found.kind = Operand::Kind::address;
     base(found);
     while (cursor_.accept(',')) {
+        if (found.elements.size() >= kMaxElements) cursor_.fail("an address of more than {} parts", kMaxElements);
         Operand extra = operand(false, depth);
         if (extra.kind == Operand::Kind::vector) {
             for (Operand& element : extra.elements) found.elements.push_back(std::move(element));
@@ -127,6 +131,7 @@ Operand OperandReader::list(char open, char close, int depth) {
     Operand found;
     found.kind = Operand::Kind::vector;
     while (cursor_.peek() != close) {
+        if (found.elements.size() == kMaxElements) cursor_.fail("a list of more than {} operands", kMaxElements);
         found.elements.push_back(operand(false, depth));
         if (!cursor_.accept(',')) break;
     }

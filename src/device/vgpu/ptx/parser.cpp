@@ -13,6 +13,8 @@
 namespace recuda::vgpu::ptx {
 namespace {
 
+constexpr uint32_t kMostVersion = 99;
+
 class ModuleReader {
  public:
     ModuleReader(Module& module, std::string_view source_name)
@@ -44,12 +46,24 @@ class ModuleReader {
         const auto major = std::from_chars(digits.data(), end, module_.version_major);
         if (major.ptr == end || *major.ptr != '.') cursor_.fail("a version has two parts");
         std::from_chars(major.ptr + 1, end, module_.version_minor);
+        if (module_.version_major == 0 || module_.version_major > kMostVersion || module_.version_minor > kMostVersion)
+            cursor_.fail("there is no version {}.{}", module_.version_major, module_.version_minor);
+        if (cursor_.accept_directive() != "target") cursor_.fail("behind .version stands .target");
+        target();
+    }
+
+    void target() {
+        module_.target = cursor_.word("a target");
+        const std::string_view number = module_.target.substr(std::min<size_t>(3, module_.target.size()));
+        if (!module_.target.starts_with("sm_") || number.empty() || !is_digit(number[0]))
+            cursor_.fail("'{}' is not a target", module_.target);
+        while (cursor_.accept(',')) cursor_.word("a target");
     }
 
     void directive(std::string_view name) {
         if (name == "target") {
-            module_.target = cursor_.word("a target");
-            while (cursor_.accept(',')) cursor_.word("a target");
+            if (!module_.functions.empty() || !module_.variables.empty()) cursor_.fail("'.target' in a module");
+            target();
         } else if (name == "address_size") {
             if (cursor_.integer("a size") != 64) cursor_.fail("only addresses of 64 bits are known");
         } else if (name == "file") {
@@ -85,6 +99,13 @@ class ModuleReader {
             cursor_.fail("'.{}' in a module", name);
         for (Variable& variable : read_variables(cursor_, space, initial_bytes_)) {
             variable.is_extern = is_extern;
+            if (is_extern && !variable.initial.empty())
+                cursor_.fail("'{}' is defined elsewhere and has an initial value", variable.name);
+            if (!is_extern && variable.size() == 0) cursor_.fail("'{}' has no size", variable.name);
+            const auto [known, fresh] = variables_.emplace(variable.name, is_extern);
+            if ((!fresh && !is_extern && !known->second) || functions_.contains(variable.name))
+                cursor_.fail("a second declaration of '{}'", variable.name);
+            known->second = known->second && is_extern;
             module_.variables.push_back(std::move(variable));
         }
     }
@@ -145,12 +166,15 @@ class ModuleReader {
             } while (cursor_.accept(','));
         }
         if (count == 0) return;
+        const bool sizes = name == "maxntid" || name == "reqntid" || name == "reqnctapercluster";
+        if (sizes && (values[0] == 0 || values[1] == 0 || values[2] == 0)) cursor_.fail("a size of 0 in .{}", name);
         if (name == "maxntid") std::copy_n(values, 3, function.max_threads);
         if (name == "reqntid") std::copy_n(values, 3, function.required_threads);
         if (name == "reqnctapercluster") std::copy_n(values, 3, function.required_cluster);
     }
 
     void add(Function function, std::vector<uint32_t> frames) {
+        if (variables_.contains(function.name)) cursor_.fail("a second declaration of '{}'", function.name);
         const auto [known, is_new] = functions_.emplace(function.name, module_.functions.size());
         if (is_new) {
             module_.functions.push_back(std::move(function));
@@ -177,6 +201,7 @@ class ModuleReader {
     std::string_view source_name_;
     SourceLines lines_;
     std::unordered_map<std::string_view, size_t> functions_;  // name → index
+    std::unordered_map<std::string_view, bool> variables_;    // name → declared extern alone
     std::vector<std::vector<uint32_t>> frames_;               // of every function's statements
     uint64_t initial_bytes_ = 0;
 };

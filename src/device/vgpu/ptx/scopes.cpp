@@ -19,21 +19,33 @@ void Scopes::close() {
 
 std::string_view Scopes::keep(std::string name) { return names_.emplace_back(std::move(name)); }
 
+bool Scopes::declares_here(std::string_view name) const {
+    return scopes_[current_].names.contains(name) || !range_of(scopes_[current_], name).empty();
+}
+
+bool Scopes::declares_range_here(std::string_view prefix) const {
+    return scopes_[current_].ranges.contains(prefix);
+}
+
+bool Scopes::declares_label_here(std::string_view name) const {
+    return scopes_[current_].labels.contains(name) || scopes_[current_].names.contains(name);
+}
+
 std::string_view Scopes::declare(std::string_view name) {
-    if (current_ == 0) return name;
     scopes_[current_].names.insert(name);
+    if (current_ == 0) return name;
     return keep(fmt::format("{}@{}", name, current_));
 }
 
 std::string_view Scopes::declare_range(std::string_view prefix, uint32_t count) {
-    if (current_ == 0) return prefix;
     scopes_[current_].ranges[prefix] = count;
+    if (current_ == 0) return prefix;
     return keep(fmt::format("{}@{}_", prefix, current_));
 }
 
 std::string_view Scopes::declare_label(std::string_view name) {
-    if (current_ == 0) return name;
     scopes_[current_].labels.insert(name);
+    if (current_ == 0) return name;
     return keep(fmt::format("{}@{}", name, current_));
 }
 

@@ -25,6 +25,11 @@ class Scopes {
     uint32_t depth() const { return depth_; }
     uint32_t current() const { return current_; }
 
+    /// Whether the present scope has a register or variable of that name, a range of that prefix, or a label.
+    bool declares_here(std::string_view name) const;
+    bool declares_range_here(std::string_view prefix) const;
+    bool declares_label_here(std::string_view name) const;
+
     /// Declares and gives the unique name: of a register or variable, of a range (its unique prefix), of a label.
     std::string_view declare(std::string_view name);
     std::string_view declare_range(std::string_view prefix, uint32_t count);
