@@ -19,8 +19,8 @@ import sys
 import tempfile
 
 import record
-from instructions import BITS, Image, fragment, from_sums, run, sums
-from suite import mma, wgmma
+from instructions import BITS, Image, Sparse, fragment, from_sums, run, sums
+from suite import all_sparse, all_wgmma, mma, wgmma
 
 # exponent bits, mantissa bits
 FORMATS = {"f16": (5, 10), "bf16": (8, 7), "tf32": (8, 10), "f32": (8, 23), "e4m3": (4, 3), "e5m2": (5, 2)}
@@ -43,6 +43,9 @@ def instructions():
         yield mma(f"m16n8k{k}", "f32", "tf32", "tf32", "f32")
     yield wgmma(8, 16, "f32", "bf16", "bf16")
     yield wgmma(8, 8, "f32", "tf32", "tf32")
+    for one in (*all_sparse(), *all_wgmma()):
+        if one.form.get("selector") == 0 and one.d in ("f32", "f16") and not any(map(one.form.get, ("shared_a", "swizzle", "b_rows"))):
+            yield one
 
 
 class Maker:
@@ -148,11 +151,19 @@ def prepare(one):
     rng = random.Random(one.label())
     blocks = [(KINDS[i % len(KINDS)], *operands(one, KINDS[i % len(KINDS)], rng)) for i in range(BLOCKS)]
     words = {"a": [], "b": [], "c": [], "images": []}
+    places = random.Random(one.label() + " places")
     for _, a, b, c in blocks:
-        parts = [slice(w * 16, w * 16 + 16) for w in range(one.m // 16)]
-        for part in parts:
-            words["a"] += fragment(a[part], BITS[one.a], True)
-            words["c"] += sums(c[part], BITS[one.c])
+        for first in range(0, one.m, 16):
+            rows = a[first : first + 16]
+            if "selector" in one.form:
+                sparse = Sparse(one, places)
+                words["b" if one.group else "images"] += sparse.words()
+                stored = [[row[k] for k in kept] for row, kept in zip(rows, sparse.elements)]
+                for row, kept in zip(rows, sparse.elements):
+                    row[:] = [code if k in kept else 0 for k, code in enumerate(row)]
+                rows = stored
+            words["a"] += fragment(rows, BITS[one.a], True)
+            words["c"] += sums(c[first : first + 16], BITS[one.c])
         if one.group:
             image = Image()
             one.form["b_descriptor"] = image.add(b, BITS[one.b], False, 0)
@@ -251,7 +262,8 @@ def groupings(k):
             yield f"{step} after {step}", [list(range(i, i + step)) for i in range(0, k, step)]
             yield f"every {k // step}th", [list(range(i, k, k // step)) for i in range(k // step)]
     if k >= 16:
-        yield "pairs of four", [[i for i in range(k) if i % 4 < 2], [i for i in range(k) if i % 4 >= 2]]
+        for pair in (2, 4):
+            yield f"pairs of {2 * pair}", [[i for i in range(k) if i // pair % 2 == half] for half in (0, 1)]
 
 
 def fitting(one, samples):
@@ -271,6 +283,9 @@ def compare(left, right):
     differ_in_all = 0
     for one in instructions():
         label = one.label()
+        if label not in first or label not in second:
+            print(f"{label}: not measured on both")
+            continue
         if isinstance(first[label], str) or isinstance(second[label], str):
             print(f"{label}: {first[label] if isinstance(first[label], str) else second[label]}")
             continue
@@ -297,11 +312,13 @@ def compare(left, right):
     return 1 if differ_in_all else 0
 
 
-def measure(program, device):
-    """What a device says: the words of D of each instruction, or why there are none."""
+def measure(program, device, labels=None):
+    """What a device says: the words of D of each instruction (of `labels`), or why there are none."""
     said = {}
     with tempfile.TemporaryDirectory() as folder:
         for one in instructions():
+            if labels and one.label() not in labels:
+                continue
             _, words = prepare(one)
             said[one.label()] = run(program, device, folder, one, BLOCKS, words["a"], words["b"], words["c"], words["images"])
     return said

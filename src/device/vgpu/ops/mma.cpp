@@ -150,7 +150,7 @@ void take_sparsity(Decoder& decoder, const ptx::Statement& statement, Mma& mma) 
         throw Unsupported("this combination of shape and types");
     if (selector.bits >= mma.sparse->selectors()) throw Unsupported("this selector");
     mma.metadata = decoder.source(statement.operands[4], ptx::Type::b32);
-    product.model.dealt *= 2;  // half of them are zeros
+    product.model.dealt *= 2;
 }
 
 }  // namespace

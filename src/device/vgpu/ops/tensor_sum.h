@@ -6,10 +6,11 @@
 // several steps round after each. Sources: Li et al., FTTN (2024); MMA-Sim (2025), whose table for Hopper is in
 // `model_of`. Integers are added exactly and wrap, or saturate; f64 is a chain of fused multiply-adds by rising k.
 //
-// mma of 8-bit floats, which Hopper has for warpgroups alone, is four instructions there: the factors become f16, two
-// products of f16 are summed from zero on, one after the other, and c is added last, rounded to nearest. A register's
-// first pair of elements goes to the first product, its second pair to the second. Found by fitting what an H200 gave
-// for tests/matrix/numerics.py (docs/evidence).
+// mma of 8-bit floats is no instruction of Hopper's, which has them for warpgroups alone: ptxas makes f16 of the
+// factors and two products of those, the second going on from the first, which starts from zero; c is added last,
+// rounded to nearest. Of a register's four elements the first product takes two and the second the others; with half of
+// A zero, where those two are what is left of four, it is four of eight. So say the machine code (ptxas 13.0: F2FP,
+// HMMA, FADD or HADD2) and what an H200 gave for tests/matrix/numerics.py (docs/evidence).
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,7 @@ struct SumModel {
     int result_bits = 23;    // fraction bits of an f32 result
     uint32_t step = kMostK;  // products that are added at once
     bool as_f16 = false;     // 8-bit floats become f16, in two steps, and c is added last
-    uint32_t dealt = 2;      // with as_f16: so many elements go to the first step, the next so many to the second
+    uint32_t dealt = 2;      // then: so many elements in turn go to the first step and to the second
 };
 
 /// What is multiplied and how it is added.
