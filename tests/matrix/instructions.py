@@ -125,9 +125,7 @@ def run(program, device, folder, one, blocks, a, b, c, images):
     """The words of D for `blocks` blocks; a string that says why where there are none."""
     path = pathlib.Path(folder)
     (path / "k.cu").write_text(source(one))
-    words = [program, "exec", str(path / "k.cu"), "--device", device, "--json", "--print", "d"]
-    if device == "vgpu":
-        words += ["--target", "sm_90a"]
+    words = [program, "exec", str(path / "k.cu"), "--device", device, "--target", "sm_90a", "--json", "--print", "d"]
     for name, values in (("a", a), ("b", b), ("c", c), ("images", images)):
         values = values or [0]
         npy(path / f"{name}.npy", values)

@@ -4,10 +4,12 @@
     tests/matrix/numerics.py --program build/release/cuda-rlm --device cuda --out h200.json
     tests/matrix/numerics.py --program build/release/cuda-rlm --device vgpu --out vgpu.json
     tests/matrix/numerics.py --compare h200.json vgpu.json
+    tests/matrix/numerics.py --keep h200.json --out h200.json.gz
 
 Comparing prints, for each instruction and kind of operands, how many elements of D differ, with the first of them: its
 operands, what each device says, and which simple models of the sum (fraction bits, products a step, order of k) give what the
-first device says for all elements. The virtual GPU's model is in src/device/vgpu/ops/tensor_sum.cpp."""
+first device says for all elements. The virtual GPU's model is in src/device/vgpu/ops/tensor_sum.cpp. What is kept of a device
+(record.py) is enough to say whether another gives the same."""
 
 import argparse
 import json
@@ -16,8 +18,9 @@ import struct
 import sys
 import tempfile
 
-from instructions import BITS, Image, fragment, from_sums, run, sums
-from suite import mma, wgmma
+import record
+from instructions import BITS, Image, Sparse, fragment, from_sums, run, sums
+from suite import all_sparse, all_wgmma, mma, wgmma
 
 # exponent bits, mantissa bits
 FORMATS = {"f16": (5, 10), "bf16": (8, 7), "tf32": (8, 10), "f32": (8, 23), "e4m3": (4, 3), "e5m2": (5, 2)}
@@ -40,6 +43,9 @@ def instructions():
         yield mma(f"m16n8k{k}", "f32", "tf32", "tf32", "f32")
     yield wgmma(8, 16, "f32", "bf16", "bf16")
     yield wgmma(8, 8, "f32", "tf32", "tf32")
+    for one in (*all_sparse(), *all_wgmma()):
+        if one.form.get("selector") == 0 and one.d in ("f32", "f16") and not any(map(one.form.get, ("shared_a", "swizzle", "b_rows"))):
+            yield one
 
 
 class Maker:
@@ -145,11 +151,19 @@ def prepare(one):
     rng = random.Random(one.label())
     blocks = [(KINDS[i % len(KINDS)], *operands(one, KINDS[i % len(KINDS)], rng)) for i in range(BLOCKS)]
     words = {"a": [], "b": [], "c": [], "images": []}
+    places = random.Random(one.label() + " places")
     for _, a, b, c in blocks:
-        parts = [slice(w * 16, w * 16 + 16) for w in range(one.m // 16)]
-        for part in parts:
-            words["a"] += fragment(a[part], BITS[one.a], True)
-            words["c"] += sums(c[part], BITS[one.c])
+        for first in range(0, one.m, 16):
+            rows = a[first : first + 16]
+            if "selector" in one.form:
+                sparse = Sparse(one, places)
+                words["b" if one.group else "images"] += sparse.words()
+                stored = [[row[k] for k in kept] for row, kept in zip(rows, sparse.elements)]
+                for row, kept in zip(rows, sparse.elements):
+                    row[:] = [code if k in kept else 0 for k, code in enumerate(row)]
+                rows = stored
+            words["a"] += fragment(rows, BITS[one.a], True)
+            words["c"] += sums(c[first : first + 16], BITS[one.c])
         if one.group:
             image = Image()
             one.form["b_descriptor"] = image.add(b, BITS[one.b], False, 0)
@@ -248,7 +262,8 @@ def groupings(k):
             yield f"{step} after {step}", [list(range(i, i + step)) for i in range(0, k, step)]
             yield f"every {k // step}th", [list(range(i, k, k // step)) for i in range(k // step)]
     if k >= 16:
-        yield "pairs of four", [[i for i in range(k) if i % 4 < 2], [i for i in range(k) if i % 4 >= 2]]
+        for pair in (2, 4):
+            yield f"pairs of {2 * pair}", [[i for i in range(k) if i // pair % 2 == half] for half in (0, 1)]
 
 
 def fitting(one, samples):
@@ -268,6 +283,9 @@ def compare(left, right):
     differ_in_all = 0
     for one in instructions():
         label = one.label()
+        if label not in first or label not in second:
+            print(f"{label}: not measured on both")
+            continue
         if isinstance(first[label], str) or isinstance(second[label], str):
             print(f"{label}: {first[label] if isinstance(first[label], str) else second[label]}")
             continue
@@ -294,22 +312,36 @@ def compare(left, right):
     return 1 if differ_in_all else 0
 
 
+def measure(program, device, labels=None):
+    """What a device says: the words of D of each instruction (of `labels`), or why there are none."""
+    said = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for one in instructions():
+            if labels and one.label() not in labels:
+                continue
+            _, words = prepare(one)
+            said[one.label()] = run(program, device, folder, one, BLOCKS, words["a"], words["b"], words["c"], words["images"])
+    return said
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--program", default="build/release/cuda-rlm")
     parser.add_argument("--device", default="vgpu")
     parser.add_argument("--out", default="numerics.json")
     parser.add_argument("--compare", nargs=2)
+    parser.add_argument("--keep", metavar="JSON")
     options = parser.parse_args()
     if options.compare:
         return compare(*options.compare)
-    said = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for one in instructions():
-            _, words = prepare(one)
-            said[one.label()] = run(options.program, options.device, folder, one, BLOCKS, words["a"], words["b"], words["c"], words["images"])
-            if isinstance(said[one.label()], str):
-                print(f"{one.label()}: {said[one.label()]}", flush=True)
+    if options.keep:
+        with open(options.keep) as file:
+            record.write(options.out, json.load(file), BLOCKS, len(KINDS))
+        return 0
+    said = measure(options.program, options.device)
+    for label, words in said.items():
+        if isinstance(words, str):
+            print(f"{label}: {words}")
     with open(options.out, "w") as file:
         json.dump(said, file)
     print(f"{len(said)} instructions, {BLOCKS} blocks each, in {options.out}")

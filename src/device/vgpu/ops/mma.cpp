@@ -150,7 +150,7 @@ void take_sparsity(Decoder& decoder, const ptx::Statement& statement, Mma& mma) 
         throw Unsupported("this combination of shape and types");
     if (selector.bits >= mma.sparse->selectors()) throw Unsupported("this selector");
     mma.metadata = decoder.source(statement.operands[4], ptx::Type::b32);
-    product.model.step *= 2;  // of whose products one half is none
+    product.model.dealt *= 2;
 }
 
 }  // namespace
@@ -173,8 +173,7 @@ void decode_mma(Decoder& decoder, const ptx::Statement& statement, Instruction& 
         if ((!product.counts_both && !modifiers.take("xor")) || !modifiers.take("popc")) throw Unsupported("this form");
     }
     modifiers.finish({sparse ? size_t{6} : size_t{4}});
-    product.model = model_of(product, false);
-    if (own_kind) product.model.step = kMostK;
+    if (!own_kind) product.model = model_of(product, false);
     if (sparse) take_sparsity(decoder, statement, *mma);
     const bool is_double = product.a == Element::f64;
     const uint32_t part = is_double ? 32 : 16, halves = mma->m / 8;

@@ -60,7 +60,7 @@ inline void leave_out_zeros(const Product& product, const Sparsity& sparse, uint
     if (is_whole(product.a)) return;
     const uint32_t units = bits_of(product.a) / 8 / sparse.unit_bytes;  // an element
     for (uint32_t k = 0; k < product.k; ++k)
-        if ((kept >> k * units & 1) == 0) leave_out(row, k);
+        if ((kept >> k * units & 1) == 0) leave_out(product, row, k);
 }
 
 }  // namespace recuda::vgpu

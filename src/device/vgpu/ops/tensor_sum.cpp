@@ -1,9 +1,11 @@
 #include "device/vgpu/ops/tensor_sum.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include "device/vgpu/ops/formats.h"
 
@@ -127,12 +129,38 @@ void read_any_floats(Element element, const std::byte* elements, uint32_t k, boo
     }
 }
 
+/// Where element k of a line lies in a Row or Tile: those of a step one after another.
+uint32_t place_of(const Product& product, uint32_t k) {
+    const uint32_t dealt = product.model.dealt;
+    if (!product.model.as_f16) return k;
+    return k / dealt % 2 * (product.k / 2) + k / dealt / 2 * dealt + k % dealt;
+}
+
+template <const SmallFormat& format>
+const std::array<uint16_t, 256>& halves_of() {
+    static const auto halves = [] {
+        std::array<uint16_t, 256> table;
+        for (uint32_t code = 0; code < 256; ++code) table[code] = to_half(from_small<format>(code));
+        return table;
+    }();
+    return halves;
+}
+
+void read_as_halves(const Product& product, Element element, bool negates, const std::byte* elements, Row& row) {
+    const auto& halves = element == Element::e4m3 ? halves_of<kE4m3>() : halves_of<kE5m2>();
+    uint16_t line[kMostK];
+    for (uint32_t k = 0; k < product.k; ++k) line[place_of(product, k)] = halves[bits_at<uint8_t>(elements, k)];
+    read_any_floats(Element::f16, std::as_bytes(std::span(line)).data(), product.k, negates, row);
+}
+
 void read_line(const Product& product, Element element, bool negates, const std::byte* elements, Row& row) {
     row.special = false;
     if (element == Element::f64) {
         std::memcpy(row.real, elements, product.k * sizeof(double));
     } else if (is_whole(element)) {
         for (uint32_t i = 0; i < terms(product); ++i) row.whole[i] = whole_at(element, elements, i);
+    } else if (product.model.as_f16) {
+        read_as_halves(product, element, negates, elements, row);
     } else {
         read_any_floats(element, elements, product.k, negates, row);
     }
@@ -315,14 +343,24 @@ void add_special(const Product& product, const Row& row, const Tile& tile, float
             step.k = to - from;
             own[0] = sum[n];
             add_finite(step, plain_row, plain, own);
-            sum[n] = own[0];
+            // Beside an infinity the rest counts for nothing, also where it leaves the format.
+            sum[n] = finite(extreme) ? own[0] : 0;
         }
         if (!finite(extreme)) sum[n] = canonical(extreme);
     }
 }
 
+/// row * tile + sum, as a tensor core's own instructions do it.
+void add_in_core(const Product& product, const Row& row, const Tile& tile, float* sum) {
+    float before[kTileColumns];
+    std::memcpy(before, sum, sizeof before);
+    if (!row.special && !tile.special && all_finite(sum) && !add_finite(product, row, tile, sum)) return;
+    std::memcpy(sum, before, sizeof before);
+    add_special(product, row, tile, sum);
+}
+
 void add_floats(const Product& product, const Row& row, const Tile& tile, const uint32_t* c, uint32_t* d) {
-    alignas(32) float sum[kTileColumns], before[kTileColumns];
+    alignas(32) float sum[kTileColumns];
     const bool half = product.d == Element::f16;
     if (product.c == Element::f16)
         for (uint32_t n = 0; n < kTileColumns; ++n) sum[n] = from_half(static_cast<uint16_t>(c[n]));
@@ -330,10 +368,13 @@ void add_floats(const Product& product, const Row& row, const Tile& tile, const 
         for (uint32_t n = 0; n < kTileColumns; ++n) sum[n] = as_float(c[n]);
     if (half && product.c != Element::f16)
         for (float& value : sum) value = from_half(to_half(value));
-    std::memcpy(before, sum, sizeof sum);
-    if (row.special || tile.special || !all_finite(sum) || add_finite(product, row, tile, sum)) {
-        std::memcpy(sum, before, sizeof sum);
-        add_special(product, row, tile, sum);
+    if (product.model.as_f16) {
+        alignas(32) float products[kTileColumns] = {};
+        add_in_core(product, row, tile, products);
+        for (uint32_t n = 0; n < kTileColumns; ++n)
+            sum[n] = half ? float_to_odd(double{sum[n]} + products[n]) : sum[n] + products[n];
+    } else {
+        add_in_core(product, row, tile, sum);
     }
     if (half)
         for (uint32_t n = 0; n < kTileColumns; ++n) d[n] = to_half(sum[n]);
@@ -362,11 +403,9 @@ void add_wholes(const Product& product, const Row& row, const Tile& tile, const 
 }  // namespace
 
 SumModel model_of(const Product& product, bool warpgroup) {
-    const bool eight_bits = !is_whole(product.a) && vgpu::bits_of(product.a) <= 8;
-    if (!eight_bits) return {};
+    if (product.a != Element::e4m3 && product.a != Element::e5m2) return {};
     if (warpgroup) return {.fraction_bits = 13, .result_bits = 13};
-    // Without instructions of its own for them, Hopper's mma multiplies 8-bit floats as f16, 16 at a time.
-    return {.step = 16};
+    return {.step = product.k / 2, .as_f16 = true};
 }
 
 void read_row(const Product& product, const std::byte* elements, Row& row) {
@@ -403,9 +442,10 @@ float add_addends(std::span<const Addend> addends, float c, int fraction_bits) {
     return cut(std::ldexp(sum, largest - fraction_bits), 23);
 }
 
-void leave_out(Row& row, uint32_t k) {
-    row.significand[k] = 0;
-    row.exponent[k] = kLeftOut;
+void leave_out(const Product& product, Row& row, uint32_t k) {
+    const uint32_t place = place_of(product, k);
+    row.significand[place] = 0;
+    row.exponent[place] = kLeftOut;
 }
 
 void read_tile(const Product& product, const std::byte* elements, size_t pitch, Tile& tile) {

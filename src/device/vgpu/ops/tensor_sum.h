@@ -5,6 +5,12 @@
 // without error and the sum is rounded: to f32 towards zero, to f16 to nearest even. Products that are summed in
 // several steps round after each. Sources: Li et al., FTTN (2024); MMA-Sim (2025), whose table for Hopper is in
 // `model_of`. Integers are added exactly and wrap, or saturate; f64 is a chain of fused multiply-adds by rising k.
+//
+// mma of 8-bit floats is no instruction of Hopper's, which has them for warpgroups alone: ptxas makes f16 of the
+// factors and two products of those, the second going on from the first, which starts from zero; c is added last,
+// rounded to nearest. Of a register's four elements the first product takes two and the second the others; with half of
+// A zero, where those two are what is left of four, it is four of eight. So say the machine code (ptxas 13.0: F2FP,
+// HMMA, FADD or HADD2) and what an H200 gave for tests/matrix/numerics.py (docs/evidence).
 #pragma once
 
 #include <cstddef>
@@ -22,6 +28,8 @@ struct SumModel {
     int fraction_bits = 25;  // kept of an addend, below the largest exponent
     int result_bits = 23;    // fraction bits of an f32 result
     uint32_t step = kMostK;  // products that are added at once
+    bool as_f16 = false;     // 8-bit floats become f16, in two steps, and c is added last
+    uint32_t dealt = 2;      // then: so many elements in turn go to the first step and to the second
 };
 
 /// What is multiplied and how it is added.
@@ -70,7 +78,7 @@ void scale_column(const Product& product, Tile& tile, uint32_t n, int exponent);
 inline constexpr int kNanScale = 1 << 20;
 
 /// Takes element k of a row of floats out of its sums: not even an infinity in B counts.
-void leave_out(Row& row, uint32_t k);
+void leave_out(const Product& product, Row& row, uint32_t k);
 /// Columns from their elements: those of column n start at elements + n * pitch.
 void read_tile(const Product& product, const std::byte* elements, size_t pitch, Tile& tile);
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "device/vgpu/ops/formats.h"
@@ -22,6 +23,8 @@ uint32_t code_of(Element element, float value) {
             return to_bfloat(value);
         case Element::e4m3:
             return to_small<kE4m3>(value);
+        case Element::e5m2:
+            return std::isinf(value) ? (value < 0 ? 0xfc : 0x7c) : to_small<kE5m2>(value);
         default:
             return bits_of(value);
     }
@@ -53,6 +56,9 @@ constexpr Product kToHalf{.a = Element::f16, .b = Element::f16, .c = Element::f1
 constexpr Product kBfloats{.a = Element::bf16, .b = Element::bf16, .k = 16};
 constexpr Product kTf32{.a = Element::tf32, .b = Element::tf32, .k = 8};
 constexpr Product kEights{.a = Element::e4m3, .b = Element::e4m3, .k = 32};
+constexpr Product kEightsToHalf{.a = Element::e4m3, .b = Element::e4m3, .c = Element::f16, .d = Element::f16, .k = 16};
+constexpr Product kFives{.a = Element::e5m2, .b = Element::e5m2, .k = 32};
+constexpr Product kFivesToHalf{.a = Element::e5m2, .b = Element::e5m2, .c = Element::f16, .d = Element::f16, .k = 32};
 
 TEST(TensorSum, RoundsTowardsZero) {
     EXPECT_EQ(sum(kHalves, {{0x1p-12f, 0x1.8p-12f}}, 1), 1.0f);
@@ -83,6 +89,34 @@ TEST(TensorSum, WarpgroupsKeepThirteenBitsOfEights) {
     EXPECT_EQ(sum(kEights, {{0x1p-7f, 0x1p-7f}}, 1, true), 1.0f);
     EXPECT_EQ(sum(kEights, {{0x1p-7f, 0x1p-6f}}, 1, true), 1 + 0x1p-13f);
     EXPECT_EQ(sum(kEights, {{0x1p-7f, 0x1p-7f}}, 1, false), 1 + 0x1p-14f);
+}
+
+TEST(TensorSum, EightsOfAWarpAddCLastAndToNearest) {
+    EXPECT_EQ(sum(kEights, {{0x1p-6f, 0x1p-6f}}, 0x1p12f), 0x1p12f);
+    EXPECT_EQ(sum(kEights, {{0x1p-6f, 0x1.8p-6f}}, 0x1p12f), 0x1p12f + 0x1p-11f);
+    EXPECT_EQ(sum(kEightsToHalf, {{0x1p-6f, 0x1p-5f}, {0x1p-6f, 0x1p-5f}}, 1), 1 + 0x1p-10f);
+}
+
+TEST(TensorSum, EightsOfAWarpGoByPairsToTwoSteps) {
+    // What is far below two numbers that cancel each other is lost beside them and kept behind them.
+    constexpr Term kLarge{0x1p14f, 0x1p14f}, kBack{-0x1p14f, 0x1p14f}, kSmall{1, 1}, kNone{0, 0};
+    EXPECT_EQ(sum(kFives, {kLarge, kBack, kSmall, kNone, kNone, kNone}, 0), 1.0f);
+    EXPECT_EQ(sum(kFives, {kLarge, kBack, kNone, kNone, kSmall, kNone}, 0), 0.0f);
+    EXPECT_EQ(sum(kFives, {kSmall, kNone, kLarge, kBack, kNone, kNone}, 0), 0.0f);
+    EXPECT_EQ(sum(kFives, {kNone, kNone, kLarge, kBack, kSmall, kNone}, 0), 0.0f);
+    EXPECT_EQ(sum(kFives, {kNone, kNone, kLarge, kBack, kNone, kNone}, 1), 1.0f);
+}
+
+TEST(TensorSum, EightsOfAWarpRoundTwiceToHalves) {
+    EXPECT_EQ(sum(kEightsToHalf, {{1, 1}, {0x1p-6f, 0x1p-5f}, {0x1p-6f, 0x1p-5f}}, 0), 1.0f);
+    EXPECT_EQ(sum(kEightsToHalf, {{1, 1}, {0x1p-6f, 0x1p-5f}, {0, 0}, {0, 0}, {0x1p-6f, 0x1p-5f}}, 0), 1 + 0x1p-10f);
+}
+
+TEST(TensorSum, BesideAnInfinityTheRestCountsForNothing) {
+    const float infinity = as_float(0x7f800000);
+    constexpr Term kTop{0x1p14f, 0x1p14f};
+    EXPECT_EQ(sum(kFivesToHalf, {{-infinity, 1}, kTop, {1, 1}}, 1), -infinity);
+    EXPECT_TRUE(std::isnan(sum(kFivesToHalf, {kTop, {0, 0}, {-infinity, 1}}, 1)));
 }
 
 TEST(TensorSum, PassesSpecialsOn) {
