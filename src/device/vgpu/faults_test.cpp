@@ -93,6 +93,22 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"wild", Check::out_of_bounds, {1}, {32}, "", kFirst, {4, 0, 0}, 0, 4, 1}),
     [](const testing::TestParamInfo<Case>& info) { return std::string(info.param.kernel); });
 
+TEST(Barriers, AreOneForAWarp) {
+    const auto run = [](const std::string& number) {
+        Machine machine(
+            ".version 8.7\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 %r<4>;\n"
+            "mov.u32 %r1, %tid.x;\n" +
+                number + "bar.sync %r2, 32;\nret;\n}\n",
+            "k.ptx", {});
+        return machine.run("k", {1}, {64}, {});
+    };
+    EXPECT_EQ(run("shr.u32 %r2, %r1, 5;\n").outcome, Outcome::correct);
+    const Execution done = run("and.b32 %r2, %r1, 3;\n");
+    ASSERT_EQ(done.reports.size(), 1u) << shown(done);
+    EXPECT_EQ(done.reports[0].check, Check::divergent_barrier);
+    EXPECT_THAT(done.reports[0].message, testing::HasSubstr("lanes 0x11111111 of a warp come to barrier 0"));
+}
+
 TEST(FaultLog, MergesByCheckAndLineAndShowsTheFirst) {
     FaultLog one, two;
     Report report;

@@ -135,12 +135,11 @@ void call_builtin(Warp& warp, const Instruction& in, Mask active) {
     };
     if (site.builtin == CallSite::Builtin::assert_fail) {
         const uint32_t lane = first_lane(active);
-        warp.fault(
-            in, active,
-            {.check = Check::illegal_instruction,
-             .message = fmt::format("assertion failed: {} ({}:{})", one_line(text_at(warp, lane, argument(0, lane))),
-                                    one_line(text_at(warp, lane, argument(1, lane))),
-                                    static_cast<uint32_t>(argument(2, lane)))});
+        warp.fault(in, active,
+                   {.check = Check::illegal_instruction,
+                    .message = fmt::format(
+                        "assertion failed: {} ({}:{})", one_line(text_at(warp, lane, argument(0, lane))),
+                        one_line(text_at(warp, lane, argument(1, lane))), static_cast<uint32_t>(argument(2, lane)))});
         return;
     }
     std::string printed;
@@ -251,7 +250,18 @@ void decode_nothing(Decoder&, const ptx::Statement&, Instruction& in) {
 constexpr uint8_t kHasCount = 1, kArrives = 2, kNegated = 4;
 
 void barrier(Warp& warp, const Instruction& in, Mask active) {
-    const uint32_t first = first_lane(active), number = warp.lanes<uint32_t>(in.a)[first];
+    const uint32_t* numbers = warp.lanes<uint32_t>(in.a);
+    const uint32_t first = first_lane(active), number = numbers[first];
+    Mask elsewhere = 0;
+    for (Mask rest = active; rest != 0; rest &= rest - 1)
+        if (numbers[first_lane(rest)] != number) elsewhere |= rest & -rest;
+    if (elsewhere != 0) {
+        warp.fault(in, active,
+                   {.check = Check::divergent_barrier,
+                    .message = fmt::format("lanes {:#x} of a warp come to barrier {} and lanes {:#x} to others",
+                                           active & ~elsewhere, number, elsewhere)});
+        return;
+    }
     const uint32_t count = (in.mode & kHasCount) != 0 ? warp.lanes<uint32_t>(in.b)[first] : 0;
     if (number > 15 || count > 1024) {
         warp.fault(in, active,
