@@ -19,7 +19,7 @@
 namespace recuda::vgpu {
 namespace {
 
-bool strong(const Instruction* in) { return (in->mode & kStrong) != 0; }
+bool is_strong(const Instruction* in) { return (in->mode & kStrong) != 0; }
 
 }  // namespace
 
@@ -87,7 +87,7 @@ bool SharedMemory::check_peer(Warp& warp, const Instruction& in, uint32_t lane, 
     const uint32_t thread = warp.thread(lane);
     const PeerAccess mine{own.rank_, thread, &in, warp.block->line_of(in, warp.frame), own.order_->now()};
     const auto conflicts = [&](const PeerAccess& before) {
-        if (strong(&in) && strong(before.at)) return false;
+        if (is_strong(&in) && is_strong(before.at)) return false;
         // Where the lane is not known, one that is in order is believed to be the one.
         for (uint32_t i = 0; i < (before.any_lane ? kLanes : 1); ++i)
             if (own.order_->in_order(thread, before.rank, before.thread + i, before.stamp)) return false;
@@ -131,6 +131,7 @@ bool SharedMemory::check_peer(Warp& warp, const Instruction& in, uint32_t lane, 
         for (const PeerAccess& read : shadow.reads)
             if (conflicts(read)) return peer_race(warp, mine, read, address, width, true), false;
         if (written == kFlightStamp) forget_flight(write_who_[g]);
+        if (!behind_.empty() && !is_strong(&in)) behind_[g] = {};
         if (own.rank_ == rank_) {
             peers_.erase(g);
             write_stamp_[g] = order_->now();
@@ -151,7 +152,7 @@ void SharedMemory::check_left(Block& owner) {
     const PeerAccess* worst = nullptr;
     uint32_t place = 0;
     const auto look = [&](uint32_t granule, const PeerAccess& access) {
-        if (access.at == nullptr || access.rank == rank_ || strong(access.at)) return;
+        if (access.at == nullptr || access.rank == rank_ || is_strong(access.at)) return;
         if (order_->anyone_in_order(access.rank, access.thread, access.stamp)) return;
         if (worst != nullptr && std::pair(worst->rank, worst->thread) <= std::pair(access.rank, access.thread)) return;
         worst = &access;

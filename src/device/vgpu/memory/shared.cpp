@@ -12,17 +12,11 @@
 #include "device/vgpu/warp.h"
 
 namespace recuda::vgpu {
-namespace {
-
-uint32_t thread_of(uint32_t who) { return who & ((1u << kThreadBits) - 1); }
-uint32_t instruction_of(uint32_t who) { return who >> kThreadBits; }
-
-}  // namespace
-
 void SharedMemory::prepare(const Program& program, uint32_t dynamic_bytes, Order& order, bool checks) {
     program_ = &program;
     checks_ = checks;
     order_ = &order;
+    behind_.clear();
     join_cluster(0, 1, &own_places_);
     shift_ = std::countr_zero(program.shared_granule);
     regions_.clear();
@@ -60,6 +54,7 @@ void SharedMemory::begin(bool restarted) {
         restart(write_stamp_);
         restart(read_stamp_);
     }
+    if (restarted) behind_.clear();
     for (const auto& [granule, shadow] : peers_) {
         if (write_stamp_[granule] == kPeerStamp) write_stamp_[granule] = 0;
         if (read_stamp_[granule] == kPeerStamp) read_stamp_[granule] = 0;
@@ -174,9 +169,8 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
                               bool reads, bool writes, const std::byte* values) {
     const uint32_t thread = warp.thread(lane), me = thread | in.index << kThreadBits;
     const bool strong = (in.mode & kStrong) != 0;
-    const auto both_strong = [&](uint32_t who) {
-        return strong && (program_->code[instruction_of(who)].mode & kStrong) != 0;
-    };
+    const auto both_strong = [&](uint32_t who) { return strong && this->strong(who); };
+    if (strong && behind_.empty()) behind_.resize(write_stamp_.size());
     for (uint32_t g = address >> shift_; g <= (address + width - 1) >> shift_; ++g) {
         const uint32_t written = write_stamp_[g];
         if (written == kGapStamp) continue;
@@ -199,9 +193,13 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
             if (!awaited(*order_, thread, flight) && (reads || !writes_the_same(flight, address, width, values)))
                 return flight_race(warp, in, lane, address, width, flight, false);
         } else if (written >= order_->start() && !order_->in_order(thread, thread_of(write_who_[g]), written) &&
-                   !both_strong(write_who_[g])) {
+                   !both_strong(write_who_[g]) && !observed(g, thread)) {
             const bool same = !reads && values != nullptr && std::memcmp(bytes_.data() + address, values, width) == 0;
             if (!same) return race(warp, in, lane, address, width, write_who_[g], writes);
+        }
+        if (const uint32_t who = behind_.empty() ? kNobody : behind_race(in, thread, g); who != kNobody) {
+            const bool same = !reads && values != nullptr && std::memcmp(bytes_.data() + address, values, width) == 0;
+            if (!same) return race(warp, in, lane, address, width, who, writes);
         }
         if (writes) {
             const uint32_t read = read_stamp_[g];
@@ -222,6 +220,7 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
                 }
             }
             if (written == kFlightStamp) forget_flight(write_who_[g]);
+            if (!behind_.empty()) note_write(in, thread, g, reads);
             write_stamp_[g] = order_->now();
             write_who_[g] = me;
             read_stamp_[g] = 0;
@@ -229,6 +228,7 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
             read_warps_[g] = 0;
         } else {
             note_read(g, me, warp.index);
+            if (strong) behind_[g].observer = {me, order_->now()};
         }
     }
     return true;

@@ -4,7 +4,9 @@
 // since as (thread, instruction, stamp); order.h says what is ordered before an access. An access is a race with an
 // earlier one that is not ordered before it, when one of the two writes, unless both are atomic or volatile, or both
 // write one same value. Constant memory an address, no false alarms; of more than two concurrent readers only the
-// oldest stamp is kept, which can hide a race but not invent one.
+// oldest stamp is kept, which can hide a race but not invent one. Where the last write is strong, a record beside it
+// (Behind) keeps the plain write before it, which is no less unordered to others for it, and another thread's strong
+// one.
 //
 // Stamps go on from block to block, so a new block starts without clearing: what lies before its first stamp is
 // unwritten.
@@ -33,6 +35,9 @@ inline constexpr uint32_t kPeerStamp = 0xfffffffeu;  // touched by another block
 inline constexpr uint32_t kFlightStamp = 0xfffffffdu;
 inline constexpr uint32_t kNobody = 0xffffffffu;
 inline constexpr uint32_t kThreadBits = 10;  // who = thread | instruction << kThreadBits
+
+inline uint32_t thread_of(uint32_t who) { return who & ((1u << kThreadBits) - 1); }
+inline uint32_t instruction_of(uint32_t who) { return who >> kThreadBits; }
 
 struct Block;
 
@@ -151,6 +156,10 @@ class SharedMemory {
                      const Flight& flight, bool reads_source);
     uint32_t take_off(const Warp& warp, const Instruction& in, uint32_t lane, uint32_t address, uint32_t bytes);
     void forget_flight(uint32_t flight);
+    bool strong(uint32_t who) const;
+    bool observed(uint32_t granule, uint32_t thread) const;
+    uint32_t behind_race(const Instruction& in, uint32_t thread, uint32_t granule) const;
+    void note_write(const Instruction& in, uint32_t thread, uint32_t granule, bool reads);
     void note_read(uint32_t granule, uint32_t who, uint32_t warp);
     bool misplaced(uint64_t address, uint32_t width) const;
     bool in_gap(uint64_t address, uint32_t width) const;
@@ -177,6 +186,16 @@ class SharedMemory {
     std::vector<std::byte> bytes_;
     std::vector<Region> regions_;
     std::vector<uint32_t> write_stamp_, write_who_, read_stamp_, read_who_, read_other_, read_warps_;
+    /// What a granule's last write, a strong one, does not tell (behind.cpp). A stamp of 0: nothing.
+    struct Behind {
+        struct Record {
+            uint32_t who = kNobody, stamp = 0;
+        };
+        Record plain;     // the plain write before it
+        Record older;     // a strong one before it that it neither was ordered behind nor has read
+        Record observer;  // the last strong read since
+    };
+    std::vector<Behind> behind_;  // by granule, once there was a strong access
     Order* order_ = nullptr;
     uint32_t rank_ = 0, ranks_ = 1;
     Places own_places_;                               // what strong writes have left
