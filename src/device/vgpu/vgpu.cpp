@@ -306,7 +306,7 @@ void Vgpu::run_one(const Launch& launch, const RunOptions& options, std::chrono:
     if (launch.cooperative) state.workspace = workspace();
     state.cooperative = launch.cooperative;
     follow(launch, program);
-    races_.begin(memory_, state.blocks(), threads_ > 1);
+    races_.begin(memory_, program, state.blocks(), threads_ > 1);
     if (options.checks) state.races = &races_;
     state.first_block = races_.first_block();
     state.sm_count = std::max(1u, info_.sm_count);

@@ -7,11 +7,24 @@
 #include "device/vgpu/block.h"
 #include "device/vgpu/memory/global.h"
 #include "device/vgpu/memory/race_request.h"
+#include "device/vgpu/program.h"
 
 namespace recuda::vgpu {
 
-void GlobalRaces::begin(GlobalMemory& memory, uint64_t blocks, bool parallel) {
+namespace {
+
+/// Triton names the source file and the number of threads; Numba, whose sources are Python too, does not do the latter.
+bool made_by_triton(const Program& program) {
+    if (program.entry->source->required_threads[0] == 0) return false;
+    const auto& files = program.module->files;
+    return std::any_of(files.begin(), files.end(), [](const auto& file) { return file.second.ends_with(".py"); });
+}
+
+}  // namespace
+
+void GlobalRaces::begin(GlobalMemory& memory, const Program& program, uint64_t blocks, bool parallel) {
     parallel_ = parallel;
+    replicas_ = made_by_triton(program);
     memory_ = &memory;
     if (blocks >= ~uint32_t{0} - next_)
         next_ = 1;  // the events of earlier launches do not count, whatever their blocks
@@ -72,22 +85,28 @@ bool GlobalRaces::check(Warp& warp, const Instruction& in, Buffer& buffer, const
                         StripesHeld& held) {
     const bool strong = (in.mode & kStrong) != 0, reads = intent == Intent::read;
     const uint32_t shift = std::countr_zero(std::min(width, 16u));
-    const RaceShadow::Slot slot = reads ? RaceShadow::kRead : strong ? RaceShadow::kStrongWrite : RaceShadow::kPlain;
+    // The columns that the access may write.
+    std::array<RaceShadow::Slot, 3> slots{};
+    uint32_t count = 0;
+    if (reads) slots[count++] = RaceShadow::kRead, slots[count++] = RaceShadow::kOtherRead;
+    if (reads && strong) slots[count++] = RaceShadow::kObserver;
+    if (!reads) slots[count++] = strong ? RaceShadow::kStrongWrite : RaceShadow::kPlain;
+    if (!reads && strong) slots[count++] = RaceShadow::kOlderStrong;
     const uint32_t number = event(warp, in, held);
     const auto ready = [&] {
         const RaceShadow* shadow = buffer.races.get();
         return shadow != nullptr && shadow->granules != 0 && shadow->shift <= shift &&
-               shadow->columns[slot].used == first_cell_ &&
-               (!reads || shadow->columns[RaceShadow::kOtherRead].used == first_cell_);
+               std::all_of(slots.begin(), slots.begin() + count,
+                           [&](RaceShadow::Slot slot) { return shadow->columns[slot].used == first_cell_; });
     };
     while (!ready())
         exclusively(held, [&] {
             if (buffer.races == nullptr) buffer.races = std::make_unique<RaceShadow>();
             buffer.races->split(shift, buffer.size);
-            buffer.races->use(slot, first_cell_);
-            if (reads) buffer.races->use(RaceShadow::kOtherRead, first_cell_);
+            for (uint32_t i = 0; i < count; ++i) buffer.races->use(slots[i], first_cell_);
         });
-    RaceRequest request(warp, in, buffer, address, active, width, intent, values, events_, first_cell_, number);
+    RaceRequest request(warp, in, buffer, address, active, width, intent, values, events_, first_cell_, number,
+                        replicas_);
     const uint64_t end = pattern.high - buffer.base + width;
     if (pattern.contiguous && !strong && end <= buffer.races->followed && request.contiguous(pattern.low)) return true;
     if (intent == Intent::read && pattern.low == pattern.high) {

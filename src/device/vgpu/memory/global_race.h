@@ -3,8 +3,13 @@
 // scopes that name each other. It does not matter which of them ran first. Two writes of one same value are no race.
 //
 // The shadow of a buffer (race_shadow.h) is constant memory an address, as in HiRace (arXiv 2401.04701): of several
-// unordered reads two are kept, of different blocks where there are such, and of strong writes the last. That can hide
-// a race, not invent one. Buffers that a launch cannot write (written.h) are not followed at all.
+// unordered reads two are kept, of different blocks where there are such, and two strong writes. That can hide a race,
+// not invent one.
+//
+// A Triton program is sequential, but where it has fewer elements than threads all of them load and one stores: late
+// loads race with the store by PTX's letter, and nobody uses their values. So in what Triton has compiled a plain read
+// and a plain write by threads of one block are no race where the writer had read the bytes by the reader's instruction
+// before. Buffers that a launch cannot write (written.h) are not followed at all.
 #pragma once
 
 #include <array>
@@ -19,12 +24,13 @@
 namespace recuda::vgpu {
 
 class GlobalMemory;
+class Program;
 struct Buffer;
 
 class GlobalRaces {
  public:
     /// A launch of so many blocks begins; `parallel`: on several host threads.
-    void begin(GlobalMemory& memory, uint64_t blocks, bool parallel);
+    void begin(GlobalMemory& memory, const Program& program, uint64_t blocks, bool parallel);
     /// The number of the launch's first block; the others follow.
     uint32_t first_block() const { return first_; }
 
@@ -45,6 +51,7 @@ class GlobalRaces {
 
     GlobalMemory* memory_ = nullptr;
     bool parallel_ = false;
+    bool replicas_ = false;  // the program is Triton's
     uint32_t first_ = 1, next_ = 1;
     uint32_t first_cell_ = 1;
     Events events_;

@@ -204,6 +204,45 @@ TEST_P(GlobalRace, LeavesFlagsToTheLanesThatSawThem) {
     EXPECT_EQ(outcome(""), Outcome::faulted);
 }
 
+/// In what Triton compiles all threads load an element and one of them stores it.
+TEST_P(GlobalRace, IsNoneWithReplicasOfTriton) {
+    struct Program {
+        const char* name;
+        std::string body;
+        bool triton, clean;
+    };
+    const std::string element = "mul.wide.u32 %rd5, %r2, 4;\nadd.s64 %rd5, %rd1, %rd5;\n",
+                      load = "ld.global.u32 %r5, [%rd5];\n", twice = "shl.b32 %r6, %r5, 1;\n",
+                      store = "@%p2 st.global.u32 [%rd5], %r6;\n",
+                      small =
+                          "and.b32 %r7, %r1, 15;\nmad.lo.u32 %r7, %r2, 16, %r7;\nmul.wide.u32 %rd5, %r7, 4;\n"
+                          "add.s64 %rd5, %rd1, %rd5;\nsetp.lt.u32 %p2, %r1, 16;\n",
+                      lanes =
+                          "and.b32 %r7, %r1, 31;\nmad.lo.u32 %r7, %r2, 32, %r7;\nmul.wide.u32 %rd5, %r7, 4;\n"
+                          "add.s64 %rd5, %rd1, %rd5;\nsetp.lt.u32 %p2, %r1, 32;\n";
+    for (const Program& one :
+         {Program{"a scalar", element + load + twice + store, true, true},
+          Program{"a scalar of CUDA", element + load + twice + store, false, false},
+          Program{"16 elements", small + load + twice + store, true, true},
+          Program{"32 elements", lanes + load + twice + store, true, true},
+          Program{"a load behind the store", element + load + twice + store + load, true, false},
+          Program{"a store alone", element + store + load, true, false},
+          Program{"all programs' element", "mov.u64 %rd5, %rd1;\n" + load + twice + store, true, false},
+          Program{"a neighbour's element", element + "ld.global.u32 %r5, [%rd5+4];\n" + twice + store, true, false}}) {
+        std::string text = kernel("mov.u32 %r6, %r3;\n" + one.body);
+        if (one.triton) {
+            text.insert(text.find("\n{\n") + 1, ".reqntid 128\n");
+            text += ".file 1 \"k.py\"\n";
+        }
+        machine_ = std::make_unique<Machine>(text, "k.ptx", VgpuOptions{.seed = 3, .threads = GetParam().threads});
+        machine_->buffer("x", iota<int>(512));
+        machine_->buffer("y", std::vector<int>(512));
+        const Execution done = again(4, 128);
+        EXPECT_EQ(done.outcome, one.clean ? Outcome::correct : Outcome::faulted) << one.name << ": " << shown(done);
+        for (const Report& report : done.reports) EXPECT_EQ(report.check, Check::global_race) << shown(done);
+    }
+}
+
 TEST_P(GlobalRace, IsNoneBetweenLaunches) {
     const std::string body =
         "setp.lt.u32 %p3, %r2, 2;\n@%p3 ld.global.u32 %r5, [%rd3+256];\n@!%p3 st.global.u32 [%rd3], 5;\n";

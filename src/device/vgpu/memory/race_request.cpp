@@ -17,7 +17,7 @@ using Slot = RaceShadow::Slot;
 
 RaceRequest::RaceRequest(Warp& warp, const Instruction& in, Buffer& buffer, const uint64_t* address, Mask active,
                          uint32_t width, Intent intent, const WrittenValues* values, const Events& events,
-                         uint32_t first_cell, uint32_t event)
+                         uint32_t first_cell, uint32_t event, bool replicas)
     : warp_(warp),
       in_(in),
       buffer_(buffer),
@@ -30,6 +30,7 @@ RaceRequest::RaceRequest(Warp& warp, const Instruction& in, Buffer& buffer, cons
       reads_(intent != Intent::write),
       writes_(intent != Intent::read),
       strong_((in.mode & kStrong) != 0),
+      replicas_(replicas && !strong_),
       written_(values),
       events_(events),
       first_cell_(first_cell),
@@ -89,11 +90,15 @@ void RaceRequest::put(Slot slot, uint64_t from, uint32_t count, uint32_t lane_sh
 bool RaceRequest::contiguous(uint64_t low) {
     const uint64_t from = (low - buffer_.base) >> shadow_.shift;
     const uint32_t lane_shift = std::countr_zero(width_) - shadow_.shift, count = kLanes << lane_shift;
-    if (!quiet(kPlain, from, count, lane_shift) || !quiet(kStrongWrite, from, count, lane_shift)) return false;
+    if (!quiet(kPlain, from, count, lane_shift) || !quiet(kStrongWrite, from, count, lane_shift) ||
+        !quiet(kOlderStrong, from, count, lane_shift))
+        return false;
     const bool alone = quiet(kRead, from, count, lane_shift) && quiet(kOtherRead, from, count, lane_shift);
     if (!alone) return !writes_ && full(from, count);
-    if (used(kOtherRead)) std::fill_n(cells(kOtherRead) + from, count, 0);
-    if (writes_ && used(kRead)) std::fill_n(cells(kRead) + from, count, 0);
+    // A write leaves its own lanes' reads where a replica may still ask for them.
+    const bool keeps = writes_ && replicas_;
+    if (!keeps && used(kOtherRead)) std::fill_n(cells(kOtherRead) + from, count, 0);
+    if (!keeps && writes_ && used(kRead)) std::fill_n(cells(kRead) + from, count, 0);
     put(writes_ ? kPlain : kRead, from, count, lane_shift);
     return true;
 }
@@ -121,10 +126,24 @@ bool RaceRequest::ordered(const Before& before) const {
     return order_.in_order_by_flags(thread_, block, before.thread, stamp);
 }
 
-/// Whether the scopes of two strong accesses, this one's and another block's, name each other's threads.
-bool RaceRequest::scopes_meet(uint32_t block, uint8_t mode) const {
-    const Scope narrower = std::min(scope_of(in_.mode), scope_of(mode));
-    return narrower == Scope::gpu || block == me_ || (narrower == Scope::cluster && rank(block));
+/// Whether the scopes of strong accesses by two blocks name each other's threads.
+bool RaceRequest::scopes_meet(uint32_t one, uint8_t mode, uint32_t other, uint8_t others) const {
+    const Scope narrower = std::min(scope_of(mode), scope_of(others));
+    const auto near = [&](uint32_t block) { return block == me_ || rank(block); };
+    return narrower == Scope::gpu || one == other || (narrower == Scope::cluster && near(one) && near(other));
+}
+
+/// Whether a strong write was read by a strong read of this thread, or of one that is ordered before it: then what
+/// comes behind the read is ordered behind the write (PTX's observation order), without a fence. Lanes of a warp that
+/// read one place are noted by two of them, so that one of them stands for its warp.
+bool RaceRequest::observed(Slot slot, const Before& write, uint64_t granule) const {
+    if ((write.at->mode & kStrong) == 0 || !holds(kObserver, granule)) return false;
+    // An earlier one was read only as far as the last one has handed it on.
+    if (slot == kOlderStrong && (!holds(kStrongWrite, granule) || before(kStrongWrite, granule).at->mix != Mix::atomic))
+        return false;
+    const Before read = before(kObserver, granule);
+    if (!scopes_meet(write.event->block, write.at->mode, read.event->block, read.at->mode)) return false;
+    return (read.event->block == me_ && read.thread / kLanes == warp_.index) || ordered(read);
 }
 
 bool RaceRequest::conflicts(Slot slot, uint64_t granule) const {
@@ -132,7 +151,30 @@ bool RaceRequest::conflicts(Slot slot, uint64_t granule) const {
     const Before earlier = before(slot, granule);
     if (strong_ && (earlier.at->mode & kStrong) != 0 && scopes_meet(earlier.event->block, earlier.at->mode))
         return false;
-    return !ordered(earlier);
+    return !ordered(earlier) && !observed(slot, earlier, granule) && !(replicas_ && replica(earlier, slot, granule));
+}
+
+/// Whether of a plain read and a plain write by threads of one block the writer had read the granule by the reader's
+/// instruction before it wrote: the reader is its replica, whose value nobody uses.
+bool RaceRequest::replica(const Before& earlier, Slot slot, uint64_t granule) const {
+    if (earlier.event->block != me_ || (earlier.at->mode & kStrong) != 0 || writes_ == (slot == kPlain)) return false;
+    const uint32_t writer = writes_ ? thread_ : earlier.thread,
+                   instruction = writes_ ? earlier.event->instruction : in_.index,
+                   write = writes_ ? mine_ : cells(kPlain)[granule];
+    for (const Slot other : {kRead, kOtherRead}) {
+        // A warp's events have their numbers in the order in which it first did them.
+        if (!holds(other, granule) || cells(other)[granule] >> kLaneBits >= write >> kLaneBits) continue;
+        const Before read = before(other, granule);
+        if (read.event->block == me_ && read.thread == writer && read.event->instruction == instruction) return true;
+    }
+    return false;
+}
+
+/// Whether what the slot holds is of this very thread.
+bool RaceRequest::own(Slot slot, uint64_t granule) const {
+    if (!holds(slot, granule)) return false;
+    const Before earlier = before(slot, granule);
+    return earlier.event->block == me_ && earlier.thread == thread_;
 }
 
 /// Whether a store writes what the other one has written.
@@ -159,6 +201,7 @@ bool RaceRequest::dominated(Slot slot, uint64_t granule) const {
 
 void RaceRequest::note_read(uint64_t granule) {
     const uint32_t mine = mine_ | thread_ % kLanes;
+    if (strong_) cells(kObserver)[granule] = mine;
     uint32_t &one = cells(kRead)[granule], &other = cells(kOtherRead)[granule];
     if (dominated(kRead, granule)) {
         one = mine;
@@ -168,6 +211,35 @@ void RaceRequest::note_read(uint64_t granule) {
     const auto block = [&](Slot slot) { return before(slot, granule).event->block; };
     if (dominated(kOtherRead, granule) || (!strong_ && block(kRead) != me_ && block(kRead) == block(kOtherRead)))
         other = mine;
+    // Of replicas the first thread is the one that writes.
+    else if (replicas_ && block(kOtherRead) == me_ && before(kOtherRead, granule).event->instruction == in_.index &&
+             thread_ < before(kOtherRead, granule).thread)
+        other = mine;
+}
+
+void RaceRequest::note_plain_write(uint64_t granule) {
+    // What is ordered before it needs no more be known. (Not all is: two writes may have one value.)
+    for (const Slot slot : {kOlderStrong, kStrongWrite})
+        if (used(slot) && !conflicts(slot, granule)) cells(slot)[granule] = 0;
+    cells(kPlain)[granule] = mine_ | thread_ % kLanes;
+    for (const Slot slot : {kRead, kOtherRead})
+        if (used(slot) && !(replicas_ && own(slot, granule))) cells(slot)[granule] = 0;
+}
+
+void RaceRequest::note_strong_write(uint64_t granule) {
+    uint32_t &last = cells(kStrongWrite)[granule], &older = cells(kOlderStrong)[granule];
+    const auto behind = [&](Slot slot) {
+        if (!holds(slot, granule)) return true;
+        const Before write = before(slot, granule);
+        return ordered(write) || observed(slot, write, granule);
+    };
+    // An atomic whose result is used has read what was there, and with it what that had read.
+    if (reads_ && !in_.unread)
+        older = 0;
+    else if (!behind(kStrongWrite) && behind(kOlderStrong))
+        older = last;
+    last = mine_ | thread_ % kLanes;
+    if (used(kObserver)) cells(kObserver)[granule] = 0;
 }
 
 bool RaceRequest::lane(uint32_t lane) {
@@ -176,18 +248,16 @@ bool RaceRequest::lane(uint32_t lane) {
     if (offset >= shadow_.followed) return true;
     const uint64_t last = std::min((offset + width_ - 1) >> shadow_.shift, shadow_.granules - 1);
     for (uint64_t granule = offset >> shadow_.shift; granule <= last; ++granule) {
-        for (const Slot slot : {kPlain, kStrongWrite})
+        for (const Slot slot : {kPlain, kStrongWrite, kOlderStrong})
             if (conflicts(slot, granule) && !same_value(lane, slot, granule)) return report(slot, granule);
         for (const Slot slot : {kRead, kOtherRead})
             if (writes_ && conflicts(slot, granule)) return report(slot, granule);
-        if (!writes_) {
+        if (!writes_)
             note_read(granule);
-            continue;
-        }
-        cells(strong_ ? kStrongWrite : kPlain)[granule] = mine_ | lane;
-        if (strong_) continue;
-        for (const Slot slot : {kRead, kOtherRead})
-            if (used(slot)) cells(slot)[granule] = 0;
+        else if (strong_)
+            note_strong_write(granule);
+        else
+            note_plain_write(granule);
     }
     return true;
 }
@@ -216,7 +286,7 @@ bool RaceRequest::report(Slot slot, uint64_t granule) {
     Party mine{block.line_of(in_, warp_.frame), block.linear, thread_},
         theirs{block.line_of(*earlier.at, nullptr), earlier.event->block - launch_.first_block, earlier.thread};
     if (theirs.line == 0) theirs.line = mine.line;
-    const bool both_write = writes_ && (slot == kPlain || slot == kStrongWrite);
+    const bool both_write = writes_ && slot != kRead && slot != kOtherRead;
     // The lower line in the file is shown first, so that the report does not depend on which access came first.
     const auto key = [](const Party& party) { return std::tuple(~party.line, party.block, party.thread); };
     const bool same_block = mine.block == theirs.block;

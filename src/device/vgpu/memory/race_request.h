@@ -16,9 +16,11 @@ class RaceRequest {
  public:
     static constexpr uint32_t kValueStep = 32;  // bytes between two lanes' values
 
-    /// `event` is the number of what the warp does; the locks of the buffer's pages are held.
+    /// `event` is the number of what the warp does; the locks of the buffer's pages are held. `replicas`: several
+    /// threads of a block may read an element of which one alone is the owner (global_race.h).
     RaceRequest(Warp& warp, const Instruction& in, Buffer& buffer, const uint64_t* address, Mask active, uint32_t width,
-                Intent intent, const WrittenValues* values, const Events& events, uint32_t first_cell, uint32_t event);
+                Intent intent, const WrittenValues* values, const Events& events, uint32_t first_cell, uint32_t event,
+                bool replicas);
 
     /// Checks and notes the access of one lane, or of all of them; false after a fault.
     bool lane(uint32_t lane);
@@ -46,12 +48,18 @@ class RaceRequest {
     void put(RaceShadow::Slot slot, uint64_t from, uint32_t count, uint32_t lane_shift);
     bool ordered(const Before& before) const;
     bool conflicts(RaceShadow::Slot slot, uint64_t granule) const;
+    bool replica(const Before& earlier, RaceShadow::Slot slot, uint64_t granule) const;
+    bool own(RaceShadow::Slot slot, uint64_t granule) const;
     bool same_value(uint32_t lane, RaceShadow::Slot slot, uint64_t granule);
     void note_read(uint64_t granule);
     bool dominated(RaceShadow::Slot slot, uint64_t granule) const;
     bool report(RaceShadow::Slot slot, uint64_t granule);
     std::string reason(const Before& earlier) const;
-    bool scopes_meet(uint32_t block, uint8_t mode) const;
+    bool scopes_meet(uint32_t block, uint8_t mode) const { return scopes_meet(block, mode, me_, in_.mode); }
+    bool scopes_meet(uint32_t one, uint8_t mode, uint32_t other, uint8_t others) const;
+    bool observed(RaceShadow::Slot slot, const Before& write, uint64_t granule) const;
+    void note_strong_write(uint64_t granule);
+    void note_plain_write(uint64_t granule);
     std::optional<uint32_t> rank(uint32_t block) const;
 
     Warp& warp_;
@@ -63,7 +71,7 @@ class RaceRequest {
     const uint64_t* address_;
     Mask active_;
     uint32_t width_;
-    bool reads_, writes_, strong_;
+    bool reads_, writes_, strong_, replicas_;
     const WrittenValues* written_;
     bool has_values_ = false;
     const Events& events_;

@@ -1,5 +1,6 @@
 // What the check for races in global memory keeps of a buffer: for each granule the last plain write, the last strong
-// write and two reads, each as a cell of events.h.
+// write, one before it that it was not ordered behind, two reads, and the last strong read since the last strong write,
+// each as a cell of events.h.
 //
 // A granule is as large as the smallest access that the buffer has seen, 16 bytes at most. A smaller access splits all
 // granules: what touched a granule has touched its halves. Columns are mapped when they are first needed and cost
@@ -20,7 +21,7 @@ struct RaceShadow {
         std::unique_ptr<uint32_t[], Free> cells;
         uint32_t used = 0;  // the first cell of the launch that last wrote here: of another one nothing counts
     };
-    enum Slot { kPlain, kStrongWrite, kRead, kOtherRead, kSlots };
+    enum Slot { kPlain, kStrongWrite, kOlderStrong, kRead, kOtherRead, kObserver, kSlots };
 
     Column columns[kSlots];
     uint32_t shift = 4;     // log2 of a granule's bytes
