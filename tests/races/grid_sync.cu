@@ -21,5 +21,6 @@ extern "C" __global__ void rounds(int* x, int* y) {
         grid.sync();
 #endif
         x[i] = y[255 - i];  // race
+        grid.sync();  // before the next round writes y
     }
 }

@@ -160,7 +160,7 @@ TEST(Counters, LaunchesAreKeptApart) {
 TEST(Schedules, PermuteBlocksAndWarps) {
     // Every warp's first thread draws a ticket and notes it at its place: the tickets are the order.
     const std::string draw =
-        "setp.ne.u32 %p1, %laneid, 0;\n@%p1 ret;\natom.global.add.u32 %r4, [%rd1], 1;\nmov.u32 %r5, %ctaid.x;\n"
+        "setp.ne.u32 %p1, %r10, 0;\n@%p1 ret;\natom.global.add.u32 %r4, [%rd1], 1;\nmov.u32 %r5, %ctaid.x;\n"
         "mul.lo.u32 %r5, %r5, 4;\nshr.u32 %r6, %r2, 5;\nadd.u32 %r5, %r5, %r6;\nmul.wide.u32 %rd4, %r5, 4;\n"
         "add.u64 %rd5, %rd1, %rd4;\nst.global.u32 [%rd5+4], %r4;\n";
     std::set<std::vector<uint32_t>> orders;

@@ -187,7 +187,7 @@ bool Demand::visit_bits(const ptx::Statement& statement, uint32_t wanted) {
     const std::string_view opcode = statement.opcode();
     const auto& operands = statement.operands;
     const ptx::Type type = ptx::type_named(statement.parts.back());
-    if (type == ptx::Type::none) return false;
+    if (ptx::size_bytes(type) == 0) return false;
     const bool constant = operands.size() > 2 && operands[2].kind == Kind::integer;
     if (opcode == "cvt" && statement.parts.size() == 3 && operands.size() == 2) {
         const ptx::Type to = ptx::type_named(statement.parts[1]);

@@ -108,6 +108,10 @@ bool reach_parameter(Warp& warp, const Instruction& in, const uint64_t* address,
                     .bytes = width});
         return false;
     }
+    if (const Mask lanes = misaligned_lanes(address, active, width); lanes != 0) {
+        warp.fault(in, lanes, misaligned("parameters", static_cast<int64_t>(address[first_lane(lanes)]), width));
+        return false;
+    }
     access.contiguous = false;
     for (uint32_t lane = 0; lane < kLanes; ++lane)
         if (!(active >> lane & 1)) access.lane[lane] = access.lane[first_lane(active)];

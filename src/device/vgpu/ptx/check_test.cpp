@@ -74,6 +74,7 @@ TEST(Check, RejectsWhatIsNotPtx) {
         {"ld.global.u32 %r1, [%fd1];", "is no address"},
         {"st.global.u32 [%rd1], %f1;", "'%f1'"},
         {"ret %r1;", "1 operands"},
+        {"shr %r1, %r2, 1;", "a type is missing"},
     };
     for (const auto& row : kCases) {
         const std::string why = verdict(row.body, row.before);

@@ -132,6 +132,7 @@ class Check {
         : form_(form), statement_(statement), registers_(registers) {
         for (size_t i = 1; i < statement.parts.size(); ++i) {
             const Type type = type_named(statement.parts[i]);
+            packed_ = packed_ || statement.parts[i].ends_with("x2");  // f32x2, s16x2: types that no register has
             if (type == Type::none) continue;
             type_ = type;
             ++types_;
@@ -141,6 +142,8 @@ class Check {
     std::string run() {
         if (std::string why = modifiers(); !why.empty()) return why;
         if (std::string why = count(); !why.empty()) return why;
+        if (types_ == 0 && !packed_ && form_.operands.find_first_of("twc") != std::string_view::npos)
+            return "a type is missing";
         if (types_ > 1) return {};  // operands of mixed types follow other rules
         size_t operand = 0;
         for (const char letter : form_.operands) {
@@ -234,6 +237,7 @@ class Check {
     const Registers& registers_;
     Type type_ = Type::none;
     uint32_t types_ = 0;
+    bool packed_ = false;
 };
 
 }  // namespace
