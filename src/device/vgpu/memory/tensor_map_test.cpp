@@ -30,7 +30,7 @@ TEST(TensorMapObject, KeepsItsFields) {
     EXPECT_EQ(back->tile_extent(1), 2u);
     EXPECT_EQ(back->element_bytes(), 2u);
     EXPECT_EQ(back->swizzle_span(), 128u);
-    EXPECT_EQ(back->fill_bits(), 0x7fffu);
+    EXPECT_EQ(back->fill_bits(), 0x7ff7u);
 }
 
 TEST(TensorMapObject, KnowsWhenItIsDamaged) {
