@@ -83,9 +83,9 @@ uint64_t TensorMapFields::fill_bits() const {
         case ptx::Type::bf16:
             return 0x7ff7;
         case ptx::Type::f32:
-            return 0x7ff7fff7;
+            return 0x7ff77ff7;
         case ptx::Type::f64:
-            return 0x7ff7fff77ff7fff7;
+            return 0x7ff77ff77ff77ff7;
         default:
             return 0;
     }
