@@ -7,7 +7,8 @@ A case is a block of `//@` lines in a file: `case NAME`, then `launch`, `buffer`
 `target` for another architecture, `hide` for buffers that are not compared, and what must come of it: `holds` an
 expression of the buffers, or `fault CHECK MARKER…`, a report at the line that ends in
 `// <- MARKER`, with the line of the second marker as the other access, or `outcome NAME`, perhaps with words that the
-log must have. Buffers are flat lists. Faulty cases run on the virtual GPU alone.
+log must have. Buffers are flat lists. Faulty cases run on the virtual GPU alone, but for `fault_anywhere`: a GPU, which
+has no reports, must fault too.
 """
 
 import argparse
@@ -24,7 +25,7 @@ class Case:
         self.file, self.name = file, name
         self.launch, self.target, self.outcome, self.words = "", "sm_90a", "completed", ""
         self.buffers, self.defines, self.hidden, self.holds = [], [], [], []
-        self.check, self.markers = "", []
+        self.check, self.markers, self.everywhere = "", [], False
 
     def add(self, word, rest):
         if word == "launch":
@@ -39,8 +40,8 @@ class Case:
             self.hidden += rest.split()
         elif word == "holds":
             self.holds.append(rest)
-        elif word == "fault":
-            self.outcome = "faulted"
+        elif word in ("fault", "fault_anywhere"):
+            self.outcome, self.everywhere = "faulted", word == "fault_anywhere"
             self.check, *self.markers = rest.split()
         elif word == "outcome":
             self.outcome, _, self.words = rest.partition(" ")
@@ -86,7 +87,7 @@ def run(case, program, device, seed):
     return json.loads(done.stdout)
 
 
-def problems(case, seen):
+def problems(case, seen, device):
     """What is not as it must be."""
     if seen["outcome"] != case.outcome:
         return [f"{seen['outcome']} instead of {case.outcome}: {seen['log']} {json.dumps(seen['reports'])[:600]}"]
@@ -94,7 +95,7 @@ def problems(case, seen):
         return [f"the log has no `{case.words}`: {seen['log']}"]
     found = [text for text in case.holds if not eval(text, dict(seen["buffers"]))]
     wrong = [f"does not hold: {text}" for text in found]
-    if case.check:
+    if case.check and device == "vgpu":
         report = seen["reports"][0]
         lines = [line_of(case.file, marker) for marker in case.markers]
         places = [report["line"]] + ([report["other"]["line"]] if report["other"] else [])
@@ -109,11 +110,11 @@ def run_all(options):
     for file in sorted(HERE.glob("*.cu")):
         for case in cases_of(file):
             label = f"{file.stem}.{case.name}"
-            if options.k not in label or (options.device != "vgpu" and case.outcome != "completed"):
+            if options.k not in label or (options.device != "vgpu" and case.outcome != "completed" and not case.everywhere):
                 continue
             for seed in range(options.schedules if options.device == "vgpu" else 1):
                 seen = run(case, options.program, options.device, seed)
-                wrong = problems(case, seen)
+                wrong = problems(case, seen, options.device)
                 failed += bool(wrong)
                 print(f"{'FAIL' if wrong else 'ok  '} {label} {'; '.join(wrong)}", flush=True)
             results[label] = {name: list for name, list in seen["buffers"].items() if name not in case.hidden}

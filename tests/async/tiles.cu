@@ -45,20 +45,67 @@
 //@ buffer raw:f32[2048]=zeros
 //@ holds raw[:64] == [x[16 * (1 + 2 * (i // 16)) + i % 16] for i in range(64)]
 //
+//@ case raw_nan_f16
+//@ launch raw<<<1, 128>>>(tensormap(x, dims=(24, 6), strides=(64), box=(32, 8), oob=nan), raw, 512, 1)
+//@ buffer x:f16[6,32]=iota
+//@ buffer raw:u32[2048]=zeros
+//
+//@ case raw_nan_f64
+//@ launch raw<<<1, 128>>>(tensormap(x, dims=(6, 6), strides=(64), box=(8, 8), oob=nan), raw, 512, 1)
+//@ buffer x:f64[6,8]=iota
+//@ buffer raw:u32[2048]=zeros
+//
 //@ case edges_3d
-//@ launch edges<<<(3, 3, 3), 64>>>(tensormap(x, dims=(20, 6, 5), box=(8, 4, 2)), tensormap(y, dims=(20, 6, 5), box=(8, 4, 2)), z)
+//@ launch edges<<<(3, 2, 3), 64>>>(tensormap(x, dims=(20, 6, 5), box=(8, 4, 2)), tensormap(y, dims=(20, 6, 5), box=(8, 4, 2)), z)
 //@ buffer x:f32[5,6,20]=iota
 //@ buffer y:f32[5,6,20]=zeros
-//@ buffer z:f32[27,64]=uninit
+//@ buffer z:f32[18,64]=uninit
 //@ holds all(b == a + 1 for a, b in zip(x, y))
 //
-//@ case dimensions
-//@ launch dimensions<<<1, 32>>>(tensormap(x, dims=(64), box=(16)), tensormap(x, dims=(8, 2, 2, 2), box=(8, 1, 2, 2)), tensormap(x, dims=(4, 2, 2, 2, 2), box=(4, 2, 1, 2, 2)), y)
+//@ case outside_3d
+//@ launch edges<<<(4, 3, 4), 64>>>(tensormap(x, dims=(20, 6, 5), box=(8, 4, 2)), tensormap(y, dims=(20, 6, 5), box=(8, 4, 2)), z)
+//@ buffer x:f32[5,6,20]=iota
+//@ buffer y:f32[5,6,20]=zeros
+//@ buffer z:f32[48,64]=uninit
+//@ holds all(b == a + 1 for a, b in zip(x, y))
+//
+//@ case store_before_x
+//@ launch store_at<<<1, 32>>>(tensormap(x, dims=(20, 6, 5), box=(8, 4, 2)), -4, 0, 0)
+//@ buffer x:f32[5,6,20]=zeros
+//@ fault_anywhere illegal_instruction store_at
+//
+//@ case store_before_y
+//@ launch store_at<<<1, 32>>>(tensormap(x, dims=(20, 6, 5), box=(8, 4, 2)), 0, -1, 0)
+//@ buffer x:f32[5,6,20]=zeros
+//@ fault_anywhere illegal_instruction store_at
+//
+//@ case store_before_z
+//@ launch store_at<<<1, 32>>>(tensormap(x, dims=(20, 6, 5), box=(8, 4, 2)), 0, 0, -1)
+//@ buffer x:f32[5,6,20]=zeros
+//@ fault_anywhere illegal_instruction store_at
+//
+//@ case store_behind
+//@ launch store_at<<<1, 32>>>(tensormap(x, dims=(20, 6, 5), box=(8, 4, 2)), 17, 5, 4)
+//@ buffer x:f32[5,6,20]=zeros
+//@ holds x[:597] == [0] * 597 and x[597:] == [1, 2, 3]
+//
+//@ case dimension_1
+//@ launch one<<<1, 32>>>(tensormap(x, dims=(64), box=(16)), y)
 //@ buffer x:f32[64]=iota
-//@ buffer y:f32[80]=uninit
-//@ holds y[:16] == [0] * 5 + x[:11]
-//@ holds y[16:48] == [x[16 * (i // 8) + 8 + i % 8] for i in range(32)]
-//@ holds y[48:80] == [x[16 * (i // 8) + 8 + i % 8] for i in range(32)]
+//@ buffer y:f32[16]=uninit
+//@ holds y == [0] * 5 + x[:11]
+//
+//@ case dimensions_4
+//@ launch four<<<1, 32>>>(tensormap(x, dims=(8, 2, 2, 2), box=(8, 1, 2, 2)), y)
+//@ buffer x:f32[64]=iota
+//@ buffer y:f32[32]=uninit
+//@ holds y == [x[16 * (i // 8) + 8 + i % 8] for i in range(32)]
+//
+//@ case dimensions_5
+//@ launch five<<<1, 32>>>(tensormap(x, dims=(4, 2, 2, 2, 2), box=(4, 2, 1, 2, 2)), y)
+//@ buffer x:f32[64]=iota
+//@ buffer y:f32[32]=uninit
+//@ holds y == [x[16 * (i // 8) + 8 + i % 8] for i in range(32)]
 //
 //@ case multicast_2
 //@ launch multicast<<<8, 64, 0, cluster=(2, 1, 1)>>>(tensormap(x, dims=(32, 32), box=(32, 4)), y, 2)
@@ -73,14 +120,19 @@
 //@ holds y == [x[512 * (b // 4) + i] for b in range(8) for i in range(512)]
 //
 //@ case reduce_add
-//@ launch reduce<<<4, 64>>>(tensormap(x, dims=(10, 6), strides=(48), box=(8, 4)), 0)
+//@ launch reduce<<<4, 64>>>(tensormap(x, dims=(10, 6), strides=(48), box=(8, 4)), 0, 0)
 //@ buffer x:f32[6,12]=iota
-//@ holds x == [12 * r + c + (c < 10) * sum(8 * (r - b) + c - 3 * b + 1 for b in range(4) if 0 <= r - b < 4 and 0 <= c - 3 * b + 1 < 8) for r in range(6) for c in range(12)]
+//@ holds x == [12 * r + c + (c < 10) * sum(8 * (r - b) + c - 3 * b for b in range(4) if 0 <= r - b < 4 and 0 <= c - 3 * b < 8) for r in range(6) for c in range(12)]
 //
 //@ case reduce_max
-//@ launch reduce<<<4, 64>>>(tensormap(x, dims=(10, 6), strides=(48), box=(8, 4)), 1)
+//@ launch reduce<<<4, 64>>>(tensormap(x, dims=(10, 6), strides=(48), box=(8, 4)), 0, 1)
 //@ buffer x:i32[6,12]=iota
-//@ holds x == [max([12 * r + c] + [40 + 8 * (r - b) + c - 3 * b + 1 for b in range(4) if c < 10 and 0 <= r - b < 4 and 0 <= c - 3 * b + 1 < 8]) for r in range(6) for c in range(12)]
+//@ holds x == [max([12 * r + c] + [40 + 8 * (r - b) + c - 3 * b for b in range(4) if c < 10 and 0 <= r - b < 4 and 0 <= c - 3 * b < 8]) for r in range(6) for c in range(12)]
+//
+//@ case reduce_before
+//@ launch reduce<<<1, 64>>>(tensormap(x, dims=(10, 6), strides=(48), box=(8, 4)), -1, 0)
+//@ buffer x:f32[6,12]=iota
+//@ fault_anywhere illegal_instruction reduce:add
 //
 //@ case replaced
 //@ launch replaced<<<2, 32>>>(tensormap(x, dims=(8, 8), box=(8, 4)), x, maps, y)
@@ -200,48 +252,92 @@ extern "C" __global__ void raw(const __grid_constant__ TensorMap map, u32* out, 
     for (u32 i = threadIdx.x; i < 2048; i += blockDim.x) out[i] = tile[i];
 }
 
-// Boxes that begin before the tensor and end behind it; z has what the load gave, y the tensor plus one.
+__device__ __forceinline__ void load_3d(void* to, const TensorMap& map, int x, int y, int z, u64* barrier) {
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(shared_address(to)), "l"(generic(map)), "r"(x), "r"(y), "r"(z), "r"(shared_address(barrier)) : "memory");
+}
+__device__ __forceinline__ void store_3d(const TensorMap& map, int x, int y, int z, const void* from) {
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(generic(map)), "r"(x), "r"(y), "r"(z), "r"(shared_address(from)) : "memory");
+}
+
+// Boxes that begin before the tensor are loaded, and some that end behind it or lie there loaded and stored; z has what
+// the former gave, y the tensor plus one.
 extern "C" __global__ void edges(const __grid_constant__ TensorMap from, const __grid_constant__ TensorMap to, float* z) {
-    __shared__ alignas(128) float tile[64];
+    __shared__ alignas(128) float tile[2][64];
     __shared__ u64 full;
-    const int x = (int)blockIdx.x * 8 - 2, y = (int)blockIdx.y * 4 - 3, plane = (int)blockIdx.z * 2 - 1;
+    const int x = (int)blockIdx.x * 8, y = (int)blockIdx.y * 4, plane = (int)blockIdx.z * 2;
     const u32 t = threadIdx.x;
     if (t == 0) {
         init(&full, 1);
         fence_init();
         expect(&full, sizeof tile);
-        asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(shared_address(tile)), "l"(generic(from)), "r"(x), "r"(y), "r"(plane), "r"(shared_address(&full)) : "memory");
+        load_3d(tile[0], from, x - 2, y - 3, plane - 1, &full);
+        load_3d(tile[1], from, x, y, plane, &full);
     }
     __syncthreads();
     wait(&full, 0);
-    z[64 * (blockIdx.x + 3 * (blockIdx.y + 3 * blockIdx.z)) + t] = tile[t];
-    tile[t] += 1;
+    z[64 * (blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)) + t] = tile[0][t];
+    tile[1][t] += 1;
     fence_async();
     __syncthreads();
     if (t == 0) {
-        asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(generic(to)), "r"(x), "r"(y), "r"(plane), "r"(shared_address(tile)) : "memory");
+        store_3d(to, x, y, plane, tile[1]);
         commit();
         asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
     }
 }
 
-extern "C" __global__ void dimensions(const __grid_constant__ TensorMap one, const __grid_constant__ TensorMap four, const __grid_constant__ TensorMap five, float* y) {
-    __shared__ alignas(128) float a[32], b[32], c[32];
+extern "C" __global__ void store_at(const __grid_constant__ TensorMap to, int x, int y, int z) {
+    __shared__ alignas(128) float tile[64];
+    for (u32 i = threadIdx.x; i < 64; i += 32) tile[i] = i + 1;
+    fence_async();
+    __syncwarp();
+    if (threadIdx.x == 0) {
+        store_3d(to, x, y, z, tile);  // <- store_at
+        commit();
+        asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    }
+}
+
+extern "C" __global__ void one(const __grid_constant__ TensorMap map, float* y) {
+    __shared__ alignas(128) float tile[16];
     __shared__ u64 full;
     if (threadIdx.x == 0) {
         init(&full, 1);
         fence_init();
-        expect(&full, 64 + 128 + 128);
-        asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2}], [%3];" ::"r"(shared_address(a)), "l"(generic(one)), "r"(-5), "r"(shared_address(&full)) : "memory");
-        asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(shared_address(b)), "l"(generic(four)), "r"(0), "r"(1), "r"(0), "r"(0), "r"(shared_address(&full)) : "memory");
-        asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5, %6}], [%7];" ::"r"(shared_address(c)), "l"(generic(five)), "r"(0), "r"(0), "r"(1), "r"(0), "r"(0), "r"(shared_address(&full)) : "memory");
+        expect(&full, sizeof tile);
+        asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2}], [%3];" ::"r"(shared_address(tile)), "l"(generic(map)), "r"(-5), "r"(shared_address(&full)) : "memory");
     }
     __syncwarp();
     wait(&full, 0);
-    const u32 t = threadIdx.x;
-    if (t < 16) y[t] = a[t];
-    y[16 + t] = b[t];
-    y[48 + t] = c[t];
+    if (threadIdx.x < 16) y[threadIdx.x] = tile[threadIdx.x];
+}
+
+extern "C" __global__ void four(const __grid_constant__ TensorMap map, float* y) {
+    __shared__ alignas(128) float tile[32];
+    __shared__ u64 full;
+    if (threadIdx.x == 0) {
+        init(&full, 1);
+        fence_init();
+        expect(&full, sizeof tile);
+        asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(shared_address(tile)), "l"(generic(map)), "r"(0), "r"(1), "r"(0), "r"(0), "r"(shared_address(&full)) : "memory");
+    }
+    __syncwarp();
+    wait(&full, 0);
+    y[threadIdx.x] = tile[threadIdx.x];
+}
+
+extern "C" __global__ void five(const __grid_constant__ TensorMap map, float* y) {
+    __shared__ alignas(128) float tile[32];
+    __shared__ u64 full;
+    if (threadIdx.x == 0) {
+        init(&full, 1);
+        fence_init();
+        expect(&full, sizeof tile);
+        asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5, %6}], [%7];" ::"r"(shared_address(tile)), "l"(generic(map)), "r"(0), "r"(0), "r"(1), "r"(0), "r"(0), "r"(shared_address(&full)) : "memory");
+    }
+    __syncwarp();
+    wait(&full, 0);
+    y[threadIdx.x] = tile[threadIdx.x];
 }
 
 // Each block of a cluster loads four rows for all of them.
@@ -264,18 +360,18 @@ extern "C" __global__ void multicast(const __grid_constant__ TensorMap map, floa
     asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
 }
 
-// Four blocks reduce boxes that overlap, some beyond the tensor.
-extern "C" __global__ void reduce(const __grid_constant__ TensorMap map, u32 largest) {
+// Blocks reduce boxes that overlap, some beyond the tensor.
+extern "C" __global__ void reduce(const __grid_constant__ TensorMap map, int first, u32 largest) {
     __shared__ alignas(128) u32 tile[32];
     if (threadIdx.x < 32) tile[threadIdx.x] = largest ? 40 + threadIdx.x : __float_as_uint(threadIdx.x);
     fence_async();
     __syncthreads();
     if (threadIdx.x == 0) {
-        const int x = (int)blockIdx.x * 3 - 1, y = blockIdx.x;
+        const int x = (int)blockIdx.x * 3 + first, y = blockIdx.x;
         if (largest)
             asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.max.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(generic(map)), "r"(x), "r"(y), "r"(shared_address(tile)) : "memory");
         else
-            asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(generic(map)), "r"(x), "r"(y), "r"(shared_address(tile)) : "memory");
+            asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(generic(map)), "r"(x), "r"(y), "r"(shared_address(tile)) : "memory");  // <- reduce:add
         commit();
         asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
     }

@@ -75,29 +75,45 @@ TEST(AsynchronousCopies, ReportWhatTheyCannotDo) {
     }
 }
 
+/// [%rd1] becomes a map of the 256 integers of x, in boxes of 16.
+const std::string kMap =
+    "st.shared.v4.b32 [%r0], {0, 0, 0, 0};\nst.shared.v4.b32 [%r0+16], {0, 0, 0, 0};\n"
+    "st.shared.v4.b32 [%r0+32], {0, 0, 0, 0};\nst.shared.v4.b32 [%r0+48], {0, 0, 0, 0};\n"
+    "st.shared.v4.b32 [%r0+64], {0, 0, 0, 0};\nst.shared.v4.b32 [%r0+80], {0, 0, 0, 0};\n"
+    "st.shared.v4.b32 [%r0+96], {0, 0, 0, 0};\nst.shared.v4.b32 [%r0+112], {0, 0, 0, 0};\n"
+    "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%r0], %rd0;\n"
+    "tensormap.replace.tile.rank.shared::cta.b1024.b32 [%r0], 0;\n"
+    "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r0], 0, 16;\n"
+    "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%r0], 0, 256;\n"
+    "tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%r0], 0, 1;\n"
+    "tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%r0], 3;\n"
+    "tensormap.replace.tile.interleave_layout.shared::cta.b1024.b32 [%r0], 0;\n"
+    "tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%r0], 0;\n"
+    "tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [%r0], 0;\n"
+    "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd0+512], [%r0], "
+    "128;\n"
+    "fence.proxy.tensormap::generic.acquire.gpu [%rd0+512], 128;\nadd.u64 %rd1, %rd0, 512;\n";
+
 TEST(AsynchronousCopies, FillAMapThatIsAllZeros) {
     const Execution done =
-        run("st.shared.v4.b32 [%r0], {0, 0, 0, 0};\nst.shared.v4.b32 [%r0+16], {0, 0, 0, 0};\n"
-            "st.shared.v4.b32 [%r0+32], {0, 0, 0, 0};\nst.shared.v4.b32 [%r0+48], {0, 0, 0, 0};\n"
-            "st.shared.v4.b32 [%r0+64], {0, 0, 0, 0};\nst.shared.v4.b32 [%r0+80], {0, 0, 0, 0};\n"
-            "st.shared.v4.b32 [%r0+96], {0, 0, 0, 0};\nst.shared.v4.b32 [%r0+112], {0, 0, 0, 0};\n"
-            "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%r0], %rd0;\n"
-            "tensormap.replace.tile.rank.shared::cta.b1024.b32 [%r0], 0;\n"
-            "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r0], 0, 16;\n"
-            "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%r0], 0, 256;\n"
-            "tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%r0], 0, 1;\n"
-            "tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%r0], 3;\n"
-            "tensormap.replace.tile.interleave_layout.shared::cta.b1024.b32 [%r0], 0;\n"
-            "tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%r0], 0;\n"
-            "tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [%r0], 0;\n"
-            "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd0+512], [%r0], "
-            "128;\n"
-            "fence.proxy.tensormap::generic.acquire.gpu [%rd0+512], 128;\nadd.u64 %rd1, %rd0, 512;\n"
+        run(kMap +
             "mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 64;\n"
             "cp.async.bulk.tensor.1d.shared::cta.global.mbarrier::complete_tx::bytes [%r0+256], [%rd1, {%r2}], [%r1];\n"
             "again:\nmbarrier.try_wait.parity.shared.b64 %p0, [%r1], 0;\n@!%p0 bra again;\n"
             "ld.shared.u32 %r3, [%r0+268];\nsetp.ne.u32 %p1, %r3, 3;\n@%p1 trap;");
     EXPECT_EQ(done.outcome, Outcome::correct) << shown(done);
+}
+
+TEST(AsynchronousCopies, WriteNoBoxThatBeginsBeforeTheTensor) {
+    for (const std::string form : {"cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group",
+                                   "cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile.bulk_group"}) {
+        const Execution done = run(kMap + "mov.u32 %r2, -4;\n" + form + " [%rd1, {%r2}], [%r0];");
+        ASSERT_EQ(done.reports.size(), 1u) << form << shown(done);
+        EXPECT_EQ(done.reports[0].check, Check::illegal_instruction) << form;
+        EXPECT_THAT(done.reports[0].message, testing::HasSubstr("coordinate -4 of dimension 0")) << form;
+        EXPECT_EQ(run(kMap + "mov.u32 %r2, 248;\n" + form + " [%rd1, {%r2}], [%r0];").outcome, Outcome::correct)
+            << form;
+    }
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // cp.async.bulk.tensor and cp.reduce.async.bulk.tensor in tile mode: boxes of one to five dimensions between a tensor
 // in global memory, which a tensor map describes, and shared memory. What lies outside of the tensor is read as zero or
-// NaN and not written. Rows of a tile that is swizzled begin a whole span of the swizzle apart, as the CUDA C++
-// Programming Guide asks that shared memory be allocated.
+// NaN and not written, but no box that is written begins before the tensor. Rows of a tile that is swizzled begin a
+// whole span of the swizzle apart, as the CUDA C++ Programming Guide asks that shared memory be allocated.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -155,6 +155,21 @@ bool store_tile(Warp& warp, const Instruction& in, const TensorCopy& copy, uint3
     return true;
 }
 
+/// A box that is written may end behind the tensor but not begin before it (CUDA C++ Programming Guide, "Using TMA to
+/// transfer multi-dimensional arrays"); an H200 stops with an illegal instruction.
+bool begins_inside(Warp& warp, const Instruction& in, uint32_t lane, const Tile& tile) {
+    for (uint32_t i = 0; i < tile.map.rank; ++i) {
+        if (tile.at[i] >= 0) continue;
+        warp.fault(in, Mask{1} << lane,
+                   {.check = Check::illegal_instruction,
+                    .message = fmt::format("a tensor is written from coordinate {} of dimension {} on: only copies to "
+                                           "shared memory may begin before the tensor",
+                                           tile.at[i], i)});
+        return false;
+    }
+    return true;
+}
+
 bool copy_lane(Warp& warp, const Instruction& in, const TensorCopy& copy, uint32_t lane) {
     const auto map = read_tensor_map(warp, in, lane, copy.map.of(warp, lane));
     if (!map) return false;
@@ -167,6 +182,7 @@ bool copy_lane(Warp& warp, const Instruction& in, const TensorCopy& copy, uint32
         return false;
     }
     for (size_t i = 0; i < copy.coordinates.size(); ++i) tile.at[i] = warp.lanes<int32_t>(copy.coordinates[i])[lane];
+    if (!copy.loads && !begins_inside(warp, in, lane, tile)) return false;
     tile.base = static_cast<uint32_t>(copy.tile.of(warp, lane) & (kRankUnit - 1));
     if (!fits_shared(warp, in, lane, tile.bytes())) return false;
     return copy.loads ? load_tile(warp, in, copy, lane, tile) : store_tile(warp, in, copy, lane, tile);
