@@ -1,4 +1,4 @@
-"""What is kept of a run of numerics.py: a digest of every block's D, and the words of the first blocks, in hexadecimal."""
+"""What is kept of a run of numerics.py: a digest of every block's D, and the first words of the first blocks, in hexadecimal."""
 
 import array
 import gzip
@@ -6,6 +6,8 @@ import hashlib
 import json
 import pathlib
 import sys
+
+MOST_WORDS = 64  # of a block
 
 
 def digest(words):
@@ -20,12 +22,13 @@ def blocks_of(words, blocks):
     return [words[i * size : i * size + size] for i in range(blocks)]
 
 
-def write(path, said, blocks, whole):
-    """Keeps `said` ({label: words}); the words of `whole` blocks."""
+def write(path, said, blocks, shown):
+    """Keeps `said` ({label: words}); words of the first `shown` blocks."""
     kept = {}
     for label, words in said.items():
         parts = blocks_of(words, blocks)
-        kept[label] = {"digests": [digest(part) for part in parts], "words": ["".join(f"{word:08x}" for word in part) for part in parts[:whole]]}
+        words = ["".join(f"{word:08x}" for word in part[:MOST_WORDS]) for part in parts[:shown]]
+        kept[label] = {"digests": [digest(part) for part in parts], "words": words}
     # No time in it: the same run makes the same file.
     pathlib.Path(path).write_bytes(gzip.compress(json.dumps(kept, indent=0).encode(), 9, mtime=0))
 
@@ -35,7 +38,7 @@ def read(path):
 
 
 def differing(kept, said):
-    """[(label, block, words that were kept or None, words now)] of all blocks that are not what was kept."""
+    """[(label, block, first words that were kept or None, words now)] of all blocks that are not what was kept."""
     found = []
     for label, one in kept.items():
         if isinstance(said.get(label), (str, type(None))):
