@@ -2,8 +2,9 @@
 
     python3 suite.py --program cuda-rlm --device vgpu [--keep FILE] [-k WORD] [--schedules N]
     python3 suite.py --compare FILE FILE
+    python3 suite.py --record FILE RECORD.json.gz
 
-A case is a block of `//@` lines in a file: `case NAME`, then `launch`, `buffer` and `define` as `exec` takes them,
+What --keep writes of a device --record cuts down to digests, which test_copies.py holds the virtual GPU to. A case is a block of `//@` lines in a file: `case NAME`, then `launch`, `buffer` and `define` as `exec` takes them,
 `target` for another architecture, `hide` for buffers that are not compared, and what must come of it: `holds` an
 expression of the buffers, or `fault CHECK MARKER…`, a report at the line that ends in
 `// <- MARKER`, with the line of the second marker as the other access, or `outcome NAME`, perhaps with words that the
@@ -12,12 +13,15 @@ has no reports, must fault too.
 """
 
 import argparse
+import gzip
+import hashlib
 import json
 import pathlib
 import subprocess
 import sys
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).resolve().parent
+SHOWN = 64  # elements of a buffer in a record
 
 
 class Case:
@@ -105,19 +109,26 @@ def problems(case, seen, device):
     return wrong
 
 
+def all_cases():
+    """[(label, case)]."""
+    return [(f"{file.stem}.{case.name}", case) for file in sorted(HERE.glob("*.cu")) for case in cases_of(file)]
+
+
+def kept(case, seen):
+    return {"outcome": seen["outcome"], "buffers": {name: list for name, list in seen["buffers"].items() if name not in case.hidden}}
+
+
 def run_all(options):
     results, failed = {}, 0
-    for file in sorted(HERE.glob("*.cu")):
-        for case in cases_of(file):
-            label = f"{file.stem}.{case.name}"
-            if options.k not in label or (options.device != "vgpu" and case.outcome != "completed" and not case.everywhere):
-                continue
-            for seed in range(options.schedules if options.device == "vgpu" else 1):
-                seen = run(case, options.program, options.device, seed)
-                wrong = problems(case, seen, options.device)
-                failed += bool(wrong)
-                print(f"{'FAIL' if wrong else 'ok  '} {label} {'; '.join(wrong)}", flush=True)
-            results[label] = {name: list for name, list in seen["buffers"].items() if name not in case.hidden}
+    for label, case in all_cases():
+        if options.k not in label or (options.device != "vgpu" and case.outcome != "completed" and not case.everywhere):
+            continue
+        for seed in range(options.schedules if options.device == "vgpu" else 1):
+            seen = run(case, options.program, options.device, seed)
+            wrong = problems(case, seen, options.device)
+            failed += bool(wrong)
+            print(f"{'FAIL' if wrong else 'ok  '} {label} {'; '.join(wrong)}", flush=True)
+        results[label] = kept(case, seen)
     if options.keep:
         pathlib.Path(options.keep).write_text(json.dumps(results))
     print(f"{len(results)} cases, {failed} failures")
@@ -129,14 +140,40 @@ def compare(first, second):
     ours, theirs = (json.loads(pathlib.Path(file).read_text()) for file in (first, second))
     different = 0
     for label in sorted(ours.keys() & theirs.keys()):
-        for name, values in ours[label].items():
-            others = theirs[label].get(name, [])
+        outcomes = (ours[label]["outcome"], theirs[label]["outcome"])
+        if outcomes[0] != outcomes[1] or outcomes[0] != "completed":
+            different += outcomes[0] != outcomes[1]
+            print(f"{'same' if outcomes[0] == outcomes[1] else 'DIFF'} {label}: {' and '.join(outcomes)}")
+            continue
+        for name, values in ours[label]["buffers"].items():
+            others = theirs[label]["buffers"].get(name, [])
             places = [i for i, pair in enumerate(zip(values, others)) if pair[0] != pair[1]]
             same = not places and len(values) == len(others)
             different += not same
             shown = "" if same else [(i, values[i], others[i]) for i in places[:6]]
             print(f"{'same' if same else 'DIFF'} {label} {name} {shown}")
     return 1 if different else 0
+
+
+def recorded(one):
+    """A case of a record: buffers of completed runs as their length, digest and first elements."""
+    buffers = {}
+    for name, values in one["buffers"].items() if one["outcome"] == "completed" else ():
+        digest = hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
+        buffers[name] = {"elements": len(values), "digest": digest, "first": values[:SHOWN]}
+    return {"outcome": one["outcome"], "buffers": buffers}
+
+
+def write_record(source, target):
+    results = json.loads(pathlib.Path(source).read_text())
+    text = json.dumps({label: recorded(one) for label, one in results.items()}, indent=0)
+    # No time in it: the same run makes the same file.
+    pathlib.Path(target).write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+    return 0
+
+
+def read_record(path):
+    return json.loads(gzip.decompress(pathlib.Path(path).read_bytes()))
 
 
 def main():
@@ -147,7 +184,10 @@ def main():
     parser.add_argument("--schedules", type=int, default=1)
     parser.add_argument("-k", default="")
     parser.add_argument("--compare", nargs=2, metavar="FILE")
+    parser.add_argument("--record", nargs=2, metavar="FILE")
     options = parser.parse_args()
+    if options.record:
+        return write_record(*options.record)
     return compare(*options.compare) if options.compare else run_all(options)
 
 
