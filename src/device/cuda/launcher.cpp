@@ -223,7 +223,7 @@ std::string Launcher::tensor_map_bytes(const TensorMap& map, std::vector<std::by
         return fmt::format("a tensor map over `{}`: {}", memory_.at(map.buffer).name, why);
     const std::vector<uint64_t> dense = tensor_map_strides(map);
     const std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end());
-    // One dimension has no strides, but the driver wants a pointer that is not null.
+    // One dimension has no strides; the driver gets a pointer all the same, as it may refuse a null one.
     std::vector<cuuint64_t> strides(dense.begin(), dense.end());
     strides.resize(rank);
     const std::vector<cuuint32_t> box(map.box.begin(), map.box.end());
