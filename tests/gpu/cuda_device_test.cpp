@@ -263,7 +263,8 @@ TEST_F(CudaDevice, PassesTensorMaps) {
     tile.arguments[0].tensor_map = std::make_shared<TensorMap>(TensorMap{from, "f32", {64, 32}, {}, {300, 8}, 0});
     execution = run(tile);
     EXPECT_EQ(execution.outcome, Outcome::launch_refused);
-    EXPECT_THAT(execution.log, HasSubstr("kernel `tile`: a tensor map over `w`: CUDA_ERROR_INVALID_VALUE"));
+    EXPECT_THAT(execution.log,
+                HasSubstr("kernel `tile`: a tensor map over `w`: dimension 0 of the box is 300, outside of 1 to 256"));
 }
 
 TEST_F(CudaDevice, RefusesWhatCannotBeLaunched) {

@@ -222,7 +222,10 @@ std::string Launcher::tensor_map_bytes(const TensorMap& map, std::vector<std::by
     if (std::string why = tensor_map_refusal(map, memory_.at(map.buffer).address); !why.empty())
         return fmt::format("a tensor map over `{}`: {}", memory_.at(map.buffer).name, why);
     const std::vector<uint64_t> dense = tensor_map_strides(map);
-    const std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end()), strides(dense.begin(), dense.end());
+    const std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end());
+    // One dimension has no strides, but the driver wants a pointer that is not null.
+    std::vector<cuuint64_t> strides(dense.begin(), dense.end());
+    strides.resize(rank);
     const std::vector<cuuint32_t> box(map.box.begin(), map.box.end());
     std::vector<cuuint32_t> steps(map.element_strides.begin(), map.element_strides.end());
     if (steps.empty()) steps.assign(rank, 1);

@@ -81,11 +81,11 @@ uint64_t TensorMapFields::fill_bits() const {
     switch (type()) {
         case ptx::Type::f16:
         case ptx::Type::bf16:
-            return 0x7fff;
+            return 0x7ff7;
         case ptx::Type::f32:
-            return 0x7fffffff;
+            return 0x7ff77ff7;
         case ptx::Type::f64:
-            return 0x7fffffffffffffff;
+            return 0x7ff77ff77ff77ff7;
         default:
             return 0;
     }

@@ -30,7 +30,14 @@ TEST(TensorMapObject, KeepsItsFields) {
     EXPECT_EQ(back->tile_extent(1), 2u);
     EXPECT_EQ(back->element_bytes(), 2u);
     EXPECT_EQ(back->swizzle_span(), 128u);
-    EXPECT_EQ(back->fill_bits(), 0x7fffu);
+    EXPECT_EQ(back->fill_bits(), 0x7ff7u);
+}
+
+TEST(TensorMapObject, FillsEverySixteenBitsAlike) {
+    const std::pair<const char*, uint64_t> kTypes[] = {
+        {"f16", 0x7ff7}, {"bf16", 0x7ff7}, {"f32", 0x7ff77ff7}, {"f64", 0x7ff77ff77ff77ff7}};
+    for (const auto& [type, bits] : kTypes)
+        EXPECT_EQ(fields_of({.dtype = type, .dims = {8}, .box = {8}, .nan_fill = true}, 0).fill_bits(), bits) << type;
 }
 
 TEST(TensorMapObject, KnowsWhenItIsDamaged) {

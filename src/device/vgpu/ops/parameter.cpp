@@ -189,9 +189,7 @@ bool decode_parameter(ProgramDecoder& decoder, const ptx::Statement& statement, 
     for (size_t i = 0; i < elements.size(); ++i) {
         uint32_t constant;
         const auto at = static_cast<int64_t>(static_cast<uint64_t>(address.offset) + i * bytes);
-        if (!decoder.entry_parameter(address.text, at, bytes, lane,
-                                     &constant))
-            return false;
+        if (!decoder.entry_parameter(address.text, at, bytes, lane, &constant)) return false;
         pairs.push_back(vector->offsets[i]);
         pairs.push_back(constant);
     }

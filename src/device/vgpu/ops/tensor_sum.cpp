@@ -328,9 +328,11 @@ void add_special(const Product& product, const Row& row, const Tile& tile, float
             const uint32_t to = std::min(product.k, from + product.model.step);
             if (!finite(sum[n])) extreme += sum[n], sum[n] = 0;
             for (uint32_t k = from; k < to; ++k) {
-                const float factor = row.exponent[k] == kLeftOut ? 0.0f : row.significand[k] * tile.significand[k][n];
-                const bool usual = finite(factor);
-                if (!usual) extreme += factor;
+                // What is left out has no product at all: zero times an infinity would be one.
+                const bool left_out = row.exponent[k] == kLeftOut;
+                const float factor = left_out ? 0.0f : row.significand[k] * tile.significand[k][n];
+                if (!finite(factor)) extreme += factor;
+                const bool usual = !left_out && finite(factor);
                 plain_row.significand[k - from] = usual ? row.significand[k] : 0;
                 plain_row.exponent[k - from] = usual ? row.exponent[k] : kNone;
                 plain.significand[k - from][0] = usual ? tile.significand[k][n] : 0;

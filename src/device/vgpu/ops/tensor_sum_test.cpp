@@ -30,8 +30,9 @@ uint32_t code_of(Element element, float value) {
     }
 }
 
-/// D of one row and column (the others are zero), as a float.
-float sum(Product product, std::initializer_list<Term> terms, float c, bool warpgroup = false) {
+/// D of one row and column (the others are zero), as a float; without the term `left_out`.
+float sum(Product product, std::initializer_list<Term> terms, float c, bool warpgroup = false,
+          uint32_t left_out = kMostK) {
     product.model = model_of(product, warpgroup);
     const uint32_t bytes = bits_of(product.a) / 8;
     std::byte a[kMostK * 4] = {}, b[kTileColumns][kMostK * 4] = {};
@@ -44,6 +45,7 @@ float sum(Product product, std::initializer_list<Term> terms, float c, bool warp
     Row row;
     Tile tile;
     read_row(product, a, row);
+    if (left_out < product.k) leave_out(product, row, left_out);
     read_tile(product, b[0], sizeof b[0], tile);
     uint32_t sums[kTileColumns] = {}, d[kTileColumns];
     sums[3] = code_of(product.c, c);
@@ -127,6 +129,15 @@ TEST(TensorSum, PassesSpecialsOn) {
     EXPECT_EQ(bits_of(sum(kBfloats, {{1, 1}}, as_float(0xffc00001))), kNan);
     EXPECT_EQ(sum(kBfloats, {{0x1p100f, 0x1p100f}}, 0), infinity);
     EXPECT_EQ(sum(kBfloats, {{0x1p100f, 0x1p100f}}, -infinity), -infinity);
+}
+
+TEST(TensorSum, LeavesOutWhateverBHasThere) {
+    for (const float special : {as_float(0x7f800000), -as_float(0x7f800000), as_float(kNan)}) {
+        EXPECT_EQ(sum(kHalves, {{2, 3}, {0, special}}, 1, false, 1), 7.0f);
+        EXPECT_EQ(sum(kToHalf, {{0, special}, {2, 3}}, 1, false, 0), 7.0f);
+        EXPECT_EQ(sum(kEights, {{2, 3}, {0, as_float(kNan)}}, 1, true, 1), 7.0f);
+        EXPECT_EQ(bits_of(sum(kHalves, {{2, special}, {0, as_float(kNan)}}, 1, false, 1)), bits_of(special));
+    }
 }
 
 TEST(TensorSum, KeepsDenormals) {

@@ -23,9 +23,7 @@ bool Scopes::declares_here(std::string_view name) const {
     return scopes_[current_].names.contains(name) || !range_of(scopes_[current_], name).empty();
 }
 
-bool Scopes::declares_range_here(std::string_view prefix) const {
-    return scopes_[current_].ranges.contains(prefix);
-}
+bool Scopes::declares_range_here(std::string_view prefix) const { return scopes_[current_].ranges.contains(prefix); }
 
 bool Scopes::declares_label_here(std::string_view name) const {
     return scopes_[current_].labels.contains(name) || scopes_[current_].names.contains(name);
