@@ -85,15 +85,26 @@
 //@ fault_anywhere illegal_instruction store_at
 //
 //@ case store_behind
+//@ launch store_at<<<1, 32>>>(tensormap(x, dims=(20, 6, 5), box=(8, 4, 2)), 16, 5, 4)
+//@ buffer x:f32[5,6,20]=zeros
+//@ holds x[:596] == [0] * 596 and x[596:] == [1, 2, 3, 4]
+//
+//@ case store_unaligned
 //@ launch store_at<<<1, 32>>>(tensormap(x, dims=(20, 6, 5), box=(8, 4, 2)), 17, 5, 4)
 //@ buffer x:f32[5,6,20]=zeros
-//@ holds x[:597] == [0] * 597 and x[597:] == [1, 2, 3]
+//@ fault_anywhere illegal_instruction store_at
 //
 //@ case dimension_1
-//@ launch one<<<1, 32>>>(tensormap(x, dims=(64), box=(16)), y)
+//@ launch one<<<1, 32>>>(tensormap(x, dims=(64), box=(16)), y, -4)
 //@ buffer x:f32[64]=iota
 //@ buffer y:f32[16]=uninit
-//@ holds y == [0] * 5 + x[:11]
+//@ holds y == [0] * 4 + x[:12]
+//
+//@ case load_unaligned
+//@ launch one<<<1, 32>>>(tensormap(x, dims=(64), box=(16)), y, 2)
+//@ buffer x:f32[64]=iota
+//@ buffer y:f32[16]=uninit
+//@ fault_anywhere illegal_instruction one
 //
 //@ case dimensions_4
 //@ launch four<<<1, 32>>>(tensormap(x, dims=(8, 2, 2, 2), box=(8, 1, 2, 2)), y)
@@ -122,12 +133,12 @@
 //@ case reduce_add
 //@ launch reduce<<<4, 64>>>(tensormap(x, dims=(10, 6), strides=(48), box=(8, 4)), 0, 0)
 //@ buffer x:f32[6,12]=iota
-//@ holds x == [12 * r + c + (c < 10) * sum(8 * (r - b) + c - 3 * b for b in range(4) if 0 <= r - b < 4 and 0 <= c - 3 * b < 8) for r in range(6) for c in range(12)]
+//@ holds x == [12 * r + c + (c < 10) * sum(8 * (r - b) + c - 4 * b for b in range(4) if 0 <= r - b < 4 and 0 <= c - 4 * b < 8) for r in range(6) for c in range(12)]
 //
 //@ case reduce_max
 //@ launch reduce<<<4, 64>>>(tensormap(x, dims=(10, 6), strides=(48), box=(8, 4)), 0, 1)
 //@ buffer x:i32[6,12]=iota
-//@ holds x == [max([12 * r + c] + [40 + 8 * (r - b) + c - 3 * b for b in range(4) if c < 10 and 0 <= r - b < 4 and 0 <= c - 3 * b < 8]) for r in range(6) for c in range(12)]
+//@ holds x == [max([12 * r + c] + [40 + 8 * (r - b) + c - 4 * b for b in range(4) if c < 10 and 0 <= r - b < 4 and 0 <= c - 4 * b < 8]) for r in range(6) for c in range(12)]
 //
 //@ case reduce_before
 //@ launch reduce<<<1, 64>>>(tensormap(x, dims=(10, 6), strides=(48), box=(8, 4)), -1, 0)
@@ -270,7 +281,7 @@ extern "C" __global__ void edges(const __grid_constant__ TensorMap from, const _
         init(&full, 1);
         fence_init();
         expect(&full, sizeof tile);
-        load_3d(tile[0], from, x - 2, y - 3, plane - 1, &full);
+        load_3d(tile[0], from, x - 4, y - 3, plane - 1, &full);
         load_3d(tile[1], from, x, y, plane, &full);
     }
     __syncthreads();
@@ -298,14 +309,14 @@ extern "C" __global__ void store_at(const __grid_constant__ TensorMap to, int x,
     }
 }
 
-extern "C" __global__ void one(const __grid_constant__ TensorMap map, float* y) {
+extern "C" __global__ void one(const __grid_constant__ TensorMap map, float* y, int start) {
     __shared__ alignas(128) float tile[16];
     __shared__ u64 full;
     if (threadIdx.x == 0) {
         init(&full, 1);
         fence_init();
         expect(&full, sizeof tile);
-        asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2}], [%3];" ::"r"(shared_address(tile)), "l"(generic(map)), "r"(-5), "r"(shared_address(&full)) : "memory");
+        asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2}], [%3];" ::"r"(shared_address(tile)), "l"(generic(map)), "r"(start), "r"(shared_address(&full)) : "memory");  // <- one
     }
     __syncwarp();
     wait(&full, 0);
@@ -367,7 +378,7 @@ extern "C" __global__ void reduce(const __grid_constant__ TensorMap map, int fir
     fence_async();
     __syncthreads();
     if (threadIdx.x == 0) {
-        const int x = (int)blockIdx.x * 3 + first, y = blockIdx.x;
+        const int x = (int)blockIdx.x * 4 + first, y = blockIdx.x;
         if (largest)
             asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.max.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(generic(map)), "r"(x), "r"(y), "r"(shared_address(tile)) : "memory");
         else

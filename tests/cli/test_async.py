@@ -15,7 +15,7 @@ class AsynchronousCopies(Case):
         for case in suite.cases_of(suite.HERE / f"{stem}.cu"):
             with self.subTest(case=case.name):
                 seen = suite.run(case, str(PROGRAM), "vgpu", 0)
-                self.assertEqual(suite.problems(case, seen), [])
+                self.assertEqual(suite.problems(case, seen, "vgpu"), [])
 
     def test_tiles(self):
         self.check("tiles")

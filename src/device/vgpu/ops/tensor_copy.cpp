@@ -170,6 +170,19 @@ bool begins_inside(Warp& warp, const Instruction& in, uint32_t lane, const Tile&
     return true;
 }
 
+/// A box begins at a multiple of 16 bytes of its rows. No text says so that we know; an H200 stops with an illegal
+/// instruction at any other coordinate, of loads, stores and reductions (docs/evidence, h200-async/starts.txt).
+bool begins_aligned(Warp& warp, const Instruction& in, uint32_t lane, const Tile& tile) {
+    const uint32_t bytes = tile.map.element_bytes();
+    if (tile.at[0] * int64_t{bytes} % 16 == 0) return true;
+    warp.fault(in, Mask{1} << lane,
+               {.check = Check::illegal_instruction,
+                .message = fmt::format("a box begins at coordinate {} of dimension 0, elements of {} bytes: that is no "
+                                       "multiple of 16 bytes",
+                                       tile.at[0], bytes)});
+    return false;
+}
+
 bool copy_lane(Warp& warp, const Instruction& in, const TensorCopy& copy, uint32_t lane) {
     const auto map = read_tensor_map(warp, in, lane, copy.map.of(warp, lane));
     if (!map) return false;
@@ -182,6 +195,7 @@ bool copy_lane(Warp& warp, const Instruction& in, const TensorCopy& copy, uint32
         return false;
     }
     for (size_t i = 0; i < copy.coordinates.size(); ++i) tile.at[i] = warp.lanes<int32_t>(copy.coordinates[i])[lane];
+    if (!begins_aligned(warp, in, lane, tile)) return false;
     if (!copy.loads && !begins_inside(warp, in, lane, tile)) return false;
     tile.base = static_cast<uint32_t>(copy.tile.of(warp, lane) & (kRankUnit - 1));
     if (!fits_shared(warp, in, lane, tile.bytes())) return false;
