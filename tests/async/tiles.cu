@@ -89,6 +89,17 @@
 //@ buffer x:f32[5,6,20]=zeros
 //@ holds x[:596] == [0] * 596 and x[596:] == [1, 2, 3, 4]
 //
+//@ case store_behind_in_the_last_16_bytes
+//@ launch store_at<<<1, 32>>>(tensormap(x, dims=(9, 4, 2), strides=(48, 192), box=(8, 4, 2)), 8, 0, 0)
+//@ buffer x:f32[2,4,12]=zeros
+//@ holds x == [8 * r + c - 7 if c >= 8 else 0 for r in range(8) for c in range(12)]
+//
+//@ case load_ends_with_the_tensor
+//@ launch raw<<<1, 128>>>(tensormap(x, dims=(9, 8), strides=(64), box=(16, 8)), raw, 512, 0)
+//@ buffer x:f32[8,16]=iota
+//@ buffer raw:f32[2048]=zeros
+//@ holds raw[:128] == [16 * r + c if c < 9 else 0 for r in range(8) for c in range(16)]
+//
 //@ case store_unaligned
 //@ launch store_at<<<1, 32>>>(tensormap(x, dims=(20, 6, 5), box=(8, 4, 2)), 17, 5, 4)
 //@ buffer x:f32[5,6,20]=zeros
@@ -133,12 +144,12 @@
 //@ case reduce_add
 //@ launch reduce<<<4, 64>>>(tensormap(x, dims=(10, 6), strides=(48), box=(8, 4)), 0, 0)
 //@ buffer x:f32[6,12]=iota
-//@ holds x == [12 * r + c + (c < 10) * sum(8 * (r - b) + c - 4 * b for b in range(4) if 0 <= r - b < 4 and 0 <= c - 4 * b < 8) for r in range(6) for c in range(12)]
+//@ holds x == [12 * r + c + sum(8 * (r - b) + c - 4 * b for b in range(4) if 0 <= r - b < 4 and 0 <= c - 4 * b < 8) for r in range(6) for c in range(12)]
 //
 //@ case reduce_max
 //@ launch reduce<<<4, 64>>>(tensormap(x, dims=(10, 6), strides=(48), box=(8, 4)), 0, 1)
 //@ buffer x:i32[6,12]=iota
-//@ holds x == [max([12 * r + c] + [40 + 8 * (r - b) + c - 4 * b for b in range(4) if c < 10 and 0 <= r - b < 4 and 0 <= c - 4 * b < 8]) for r in range(6) for c in range(12)]
+//@ holds x == [max([12 * r + c] + [40 + 8 * (r - b) + c - 4 * b for b in range(4) if 0 <= r - b < 4 and 0 <= c - 4 * b < 8]) for r in range(6) for c in range(12)]
 //
 //@ case reduce_before
 //@ launch reduce<<<1, 64>>>(tensormap(x, dims=(10, 6), strides=(48), box=(8, 4)), -1, 0)

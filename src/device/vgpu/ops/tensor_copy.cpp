@@ -55,11 +55,14 @@ struct RowPart {
     uint32_t offset = 0, bytes = 0;  // in the tile before it is swizzled
 };
 
-std::vector<RowPart> parts_of(const Tile& tile) {
+/// Rows end with the tensor for loads; for writes with the 16 bytes in which it ends: what lies between is written too,
+/// as an H200 does (docs/evidence, h200-async/starts.txt).
+std::vector<RowPart> parts_of(const Tile& tile, bool loads) {
     const TensorMapFields& map = tile.map;
-    const int64_t element = map.element_bytes();
+    const int64_t element = map.element_bytes(), unit = loads ? 1 : std::max<int64_t>(1, 16 / element);
+    const int64_t extent = (static_cast<int64_t>(map.extents[0]) + unit - 1) / unit * unit;
     const int64_t low = std::max<int64_t>(0, -tile.at[0]);
-    const int64_t high = std::min<int64_t>(map.box[0], static_cast<int64_t>(map.extents[0]) - tile.at[0]);
+    const int64_t high = std::min<int64_t>(map.box[0], extent - tile.at[0]);
     std::vector<RowPart> parts;
     if (low >= high) return parts;
     uint32_t index[kMostTensorRank] = {};
@@ -96,7 +99,7 @@ bool read_tile(Warp& warp, const Instruction& in, uint32_t lane, const Tile& til
     if (const uint64_t fill = map.fill_bits(); fill != 0)
         for (size_t at = 0; at + element <= data.size(); at += element) std::memcpy(data.data() + at, &fill, element);
     std::vector<std::byte> row(tile.row_bytes());
-    for (const RowPart& part : parts_of(tile)) {
+    for (const RowPart& part : parts_of(tile, true)) {
         if (!read_run(warp, in, lane, part.address, part.bytes, row.data())) return false;
         pieces_of(tile, part, [&](uint32_t place, uint32_t at, uint32_t bytes) {
             std::memcpy(data.data() + place, row.data() + at, bytes);
@@ -130,7 +133,7 @@ bool store_tile(Warp& warp, const Instruction& in, const TensorCopy& copy, uint3
             return false;
         }
     }
-    const std::vector<RowPart> parts = parts_of(tile);
+    const std::vector<RowPart> parts = parts_of(tile, false);
     std::vector<bool> used((tile.bytes() + kBulkPiece - 1) / kBulkPiece, false);
     for (const RowPart& part : parts)
         pieces_of(tile, part, [&](uint32_t place, uint32_t, uint32_t) { used[place / kBulkPiece] = true; });
