@@ -6,6 +6,7 @@
 //   clean: SPLIT
 //   global_race: NO_SYNC
 //   global_race: BLOCK_SYNC
+//   global_race?: ONE_SYNC
 #include <cooperative_groups.h>
 extern "C" __global__ void rounds(int* x, int* y) {
     auto grid = cooperative_groups::this_grid();
@@ -21,6 +22,8 @@ extern "C" __global__ void rounds(int* x, int* y) {
         grid.sync();
 #endif
         x[i] = y[255 - i];  // race
+#ifndef ONE_SYNC
         grid.sync();  // before the next round writes y
+#endif
     }
 }

@@ -95,7 +95,7 @@ void Block::start(Worker& by, uint64_t number, SharedMemory::Places* places) {
     const auto number_of = [&](uint64_t block) { return launch->first_block + static_cast<uint32_t>(block); };
     linear = number;
     id = launch->block_at(number);
-    stopped = released_ = false;
+    stopped = released_ = yielding_ = false;
     changes = executed = outside = 0;
     spins_ = 0;
     std::vector<uint32_t> numbers{number_of(number)};
@@ -173,6 +173,7 @@ Block::State Block::run(Worker& by, int64_t slice) {
             progress = true;
             run_warp(warp);
             if (stopped) return State::finished;
+            if (std::exchange(yielding_, false) && live_threads != 0) return State::yielding;
         }
         if (live_threads == 0) return State::finished;
         if (!progress) {
@@ -224,6 +225,12 @@ void Block::raise(uint32_t line, uint32_t thread, uint32_t count, Fault fault) {
     launch->faulted = true;
     worker->faults.add(report, fault.block.value_or(linear), thread);
     stop();
+}
+
+void Block::show_flag(Warp& warp) {
+    if (launch->spinning == 0) return;
+    yielding_ = released_ = true;
+    warp.limit = 0;
 }
 
 void Block::stop() {

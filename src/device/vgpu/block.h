@@ -45,7 +45,8 @@ struct LaunchState {
     std::chrono::steady_clock::time_point deadline;
     std::atomic<bool> stop = false;  // a runaway or the deadline: no block goes on
     std::atomic<bool> timed_out = false;
-    std::atomic<bool> faulted = false;  // some block: others may wait for what it does not do any more
+    std::atomic<uint32_t> spinning = 0;  // clusters of blocks that wait in a loop for others
+    std::atomic<bool> faulted = false;   // some block: others may wait for what it does not do any more
     std::atomic<uint64_t> printed_bytes = 0;
 
     uint64_t blocks() const { return grid.volume(); }
@@ -101,7 +102,8 @@ struct Warpgroup {
 
 struct Block {
     /// waiting: nothing can run before another block of the cluster comes to its barrier.
-    enum class State { ready, spinning, waiting, finished };
+    /// yielding: others that spin are to see what it has just seen or left before it goes on.
+    enum class State { ready, yielding, spinning, waiting, finished };
 
     Block() = default;
     Block(const Block&) = delete;
@@ -126,6 +128,9 @@ struct Block {
     void give_way() { released_ = true; }
     /// Nothing of the block runs any more.
     void stop();
+    /// A flag between blocks has been written or seen to be written. Whoever polls it looks at it now and not after the
+    /// block has gone on to its next flag: then it would be ordered behind all until that one, and races would hide.
+    void show_flag(Warp& warp);
     /// Reports where lanes of a warp that come to wait at a barrier find others of it at another one.
     bool diverges(Warp& warp, const Instruction& in, Mask lanes);
     /// Reports who waits for ever; nothing can run.
@@ -171,6 +176,7 @@ struct Block {
     bool waits_for_cluster() const;
 
     uint32_t spins_ = 0;     // rounds in which all spun
+    bool yielding_ = false;  // the slice is over once the turn is
     bool released_ = false;  // a barrier has been completed in this turn, or it is over for another reason
     std::vector<Snapshot> snapshots_;
     std::vector<uint32_t> order_;

@@ -85,7 +85,7 @@ Block::State Cluster::run(Worker& worker, int64_t slice) {
     for (auto& block : blocks_) block->worker = &worker;
     for (int64_t used = 0; used < slice;) {
         const uint64_t before = changes(), phase = phases_;
-        bool progress = false, spins = false;
+        bool progress = false, spins = false, yields = false;
         for (const uint32_t rank : order_) {
             if (done_[rank]) continue;
             Block& block = *blocks_[rank];
@@ -101,9 +101,11 @@ Block::State Cluster::run(Worker& worker, int64_t slice) {
             }
             progress = progress || state == State::ready || state == State::finished;
             spins = spins || state == State::spinning;
+            yields = yields || state == State::yielding;
         }
         patient_ = true;
         if (std::all_of(done_.begin(), done_.end(), [](bool done) { return done; })) return State::finished;
+        if (yields) return State::yielding;
         if (progress || changes() != before || phases_ != phase) continue;
         if (resume_stuck()) continue;
         if (spins) return State::spinning;

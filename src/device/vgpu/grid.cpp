@@ -9,6 +9,7 @@
 #include <numeric>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "device/vgpu/cluster.h"
 
@@ -123,6 +124,7 @@ class Grid {
         auto cluster = std::move(*which);
         suspended_.erase(which);
         ++running_;
+        if (std::exchange(cluster->spins, false)) --launch_.spinning;
         return cluster;
     }
 
@@ -147,6 +149,8 @@ class Grid {
             return cluster;
         }
         cluster->spin_epoch = state == Block::State::spinning && epoch == epoch_ ? epoch : 0;
+        cluster->spins = state == Block::State::spinning;
+        if (cluster->spins) ++launch_.spinning;
         suspended_.push_back(std::move(cluster));
         const bool stuck = running_ == 0 && (next_ == clusters_ || suspended_.size() >= resident_) &&
                            std::all_of(suspended_.begin(), suspended_.end(),

@@ -57,8 +57,9 @@ void Order::fence(uint32_t warp, Mask lanes, Scope scope, bool acquires, bool re
     dirty_warps_ |= 1u << warp;
 }
 
-void Order::strong_read(uint32_t index, const Place& place, uint8_t mode) {
-    if (!flags_) return;
+bool Order::strong_read(uint32_t index, const Place& place, uint8_t mode) {
+    if (!flags_) return false;
+    bool learns = false;
     Thread& thread = by_thread_[index];
     for (uint32_t s = first_scope_; s <= static_cast<uint32_t>(scope_of(mode)); ++s)
         for (const Place::Left& left : place.left) {
@@ -69,13 +70,15 @@ void Order::strong_read(uint32_t index, const Place& place, uint8_t mode) {
             thread.polled = left.view;
             thread.acquired = acquires;
             if (!news) continue;
-            dirty_ = used_ = true;
+            learns = dirty_ = used_ = true;
             dirty_warps_ |= 1u << index / kLanes;
         }
+    return learns;
 }
 
-void Order::strong_write(uint32_t index, Place& place, uint8_t mode, bool keeps) {
-    if (!flags_) return;
+bool Order::strong_write(uint32_t index, Place& place, uint8_t mode, bool keeps) {
+    if (!flags_) return false;
+    bool leaves = false;
     if ((mode & kReleases) != 0) fence(index / kLanes, Mask{1} << index % kLanes, scope_of(mode), false, true);
     if (!keeps) place.left.clear();
     Thread& thread = by_thread_[index];
@@ -87,9 +90,10 @@ void Order::strong_write(uint32_t index, Place& place, uint8_t mode, bool keeps)
             return known.scope == scope && known.owner == owner(scope);
         });
         if (left == place.left.end()) left = place.left.insert(left, {scope, owner(scope), nullptr});
-        join(left->view, fenced.view);
-        if (fenced.own != 0) join(left->view, {{Known::thread(number_, index), fenced.own}});
+        leaves |= join(left->view, fenced.view);
+        if (fenced.own != 0) leaves |= join(left->view, {{Known::thread(number_, index), fenced.own}});
     }
+    return leaves;
 }
 
 void Order::leave(uint32_t warp, Views& views) const {

@@ -94,8 +94,9 @@ class Order {
     /// A fence by lanes of a warp.
     void fence(uint32_t warp, Mask lanes, Scope scope, bool acquires, bool releases);
     /// Strong accesses of a thread. `keeps`: an atomic, which leaves what earlier writes left there too.
-    void strong_read(uint32_t thread, const Place& place, uint8_t mode);
-    void strong_write(uint32_t thread, Place& place, uint8_t mode, bool keeps);
+    /// True where the one learns and the other leaves something new.
+    bool strong_read(uint32_t thread, const Place& place, uint8_t mode);
+    bool strong_write(uint32_t thread, Place& place, uint8_t mode, bool keeps);
 
  private:
     struct Fenced {

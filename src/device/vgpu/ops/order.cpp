@@ -32,6 +32,7 @@ void hand_on(Warp& warp, const Instruction& in, Space space, const Access& acces
     Block& block = *warp.block;
     const bool shared = space == ptx::Space::shared;
     if (!shared && !access.followed) return;
+    bool news = false;
     for (Mask rest = read | written; rest != 0; rest &= rest - 1) {
         const uint32_t lane = first_lane(rest), thread = warp.thread(lane);
         const auto place = [&]() -> Order::Place& {
@@ -39,10 +40,11 @@ void hand_on(Warp& warp, const Instruction& in, Space space, const Access& acces
         };
         if ((read >> lane & 1) != 0) {
             const Order::Place* known = shared ? &place() : block.launch->races->find_place(address[lane]);
-            if (known != nullptr) block.order.strong_read(thread, *known, in.mode);
+            if (known != nullptr) news |= block.order.strong_read(thread, *known, in.mode);
         }
-        if ((written >> lane & 1) != 0) block.order.strong_write(thread, place(), in.mode, keeps);
+        if ((written >> lane & 1) != 0) news |= block.order.strong_write(thread, place(), in.mode, keeps);
     }
+    if (news && !shared) block.show_flag(warp);
 }
 
 void decode_hint(Decoder&, const ptx::Statement&, Instruction& in) {
