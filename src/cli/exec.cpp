@@ -26,7 +26,8 @@ struct ExecWords : ExecRequest {
     bool parse(CommandLine& line) {
         line.word("FILE", file, "CUDA C++, or PTX when it ends in .ptx", true);
         line.option("--launch", "K<<<…>>>(…)", launch,
-                    "The launch in CUDA's syntax: 'k<<<grid, block, shared, cluster=(x,y,z)>>>(x, y, 128, 1.5f)'");
+                    "The launch in CUDA's syntax: 'k<<<grid, block, shared, cluster=(x,y,z), cooperative>>>(x, 128, "
+                    "1.5f, tensormap(…))'");
         line.option("--buffer", "NAME:TYPE[N]=FILL", buffer_words,
                     "A buffer; FILL: zeros iota const(V) uniform(A,B) normal(M,S) [1,2,3] @file.npy uninit (repeats)");
         line.option("--define", "NAME=VALUE", define_words, "A macro for the compiler (repeats)");
