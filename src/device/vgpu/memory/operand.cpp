@@ -31,18 +31,8 @@ bool SharedMemory::read_operand(Warp& warp, const Instruction& in, uint64_t addr
                 return flight_race(warp, in, 0, address, width, flight, false);
             continue;
         }
-        if (written < order_->start()) {
-            const auto [name, offset] = name_of(address);
-            warp.fault(in, kFullMask,
-                       {.check = Check::uninitialised,
-                        .message = fmt::format("byte {} of shared variable {} is read before anything is written to it",
-                                               offset, name),
-                        .buffer = name,
-                        .byte_offset = offset,
-                        .bytes = width});
-            return false;
-        }
-        if (!order_->in_order(warp.thread(0), write_who_[g] & ((1u << kThreadBits) - 1), written))
+        if (written < order_->start()) return unwritten(warp, in, kFullMask, address, width);
+        if (!order_->in_order(warp.thread(0), thread_of(write_who_[g]), written))
             return race(warp, in, 0, address, width, write_who_[g], false);
     }
     return true;
@@ -58,10 +48,10 @@ bool SharedMemory::check_unchanged(Warp& warp, const Instruction& read, uint64_t
             if (flight.sent_at <= mark) continue;
             return flight_race(warp, read, 0, address, width, flight, false);
         }
-        const uint32_t who = write_who_[g], thread = who & ((1u << kThreadBits) - 1);
+        const uint32_t who = write_who_[g], thread = thread_of(who);
         const auto [name, offset] = name_of(address);
         Block& block = *warp.block;
-        const uint32_t line = block.line_of(program_->code[who >> kThreadBits], nullptr);
+        const uint32_t line = block.line_of(program_->code[instruction_of(who)], nullptr);
         block.raise(block.line_of(read, warp.frame), warp.thread(0), 1,
                     {.check = Check::shared_race,
                      .message = fmt::format("byte {} of shared variable {} is written before the asynchronous "

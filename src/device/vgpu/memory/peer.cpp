@@ -32,9 +32,8 @@ SharedMemory::PeerShadow& SharedMemory::peer_shadow(uint32_t granule) {
     PeerShadow& shadow = entry->second;
     if (!fresh) return shadow;
     const auto record = [&](uint32_t who, uint32_t stamp) {
-        const Instruction& in = program_->code[who >> kThreadBits];
-        return PeerAccess{rank_, who & ((1u << kThreadBits) - 1), &in,
-                          program_->ptx_lines ? in.ptx_line : in.source_line, stamp};
+        const Instruction& in = program_->code[instruction_of(who)];
+        return PeerAccess{rank_, thread_of(who), &in, program_->ptx_lines ? in.ptx_line : in.source_line, stamp};
     };
     if (write_stamp_[granule] >= order_->start() && write_stamp_[granule] != kFlightStamp)
         shadow.write = record(write_who_[granule], write_stamp_[granule]);

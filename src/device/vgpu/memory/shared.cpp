@@ -165,6 +165,18 @@ void SharedMemory::note_read(uint32_t granule, uint32_t who, uint32_t warp) {
     read_warps_[granule] |= 1u << warp;
 }
 
+bool SharedMemory::unwritten(Warp& warp, const Instruction& in, Mask lanes, uint64_t address, uint32_t width) {
+    const auto [name, offset] = name_of(address);
+    warp.fault(
+        in, lanes,
+        {.check = Check::uninitialised,
+         .message = fmt::format("byte {} of shared variable {} is read before anything is written to it", offset, name),
+         .buffer = name,
+         .byte_offset = offset,
+         .bytes = width});
+    return false;
+}
+
 bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width,
                               bool reads, bool writes, const std::byte* values) {
     const uint32_t thread = warp.thread(lane), me = thread | in.index << kThreadBits;
@@ -178,15 +190,7 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
             return check_peer(warp, in, lane, address, width, reads, writes, values);
         if (reads && written < order_->start()) {
             if (warp.block->cluster->defer(warp, in)) return false;
-            const auto [name, offset] = name_of(address);
-            warp.fault(in, Mask{1} << lane,
-                       {.check = Check::uninitialised,
-                        .message = fmt::format("byte {} of shared variable {} is read before anything is written to it",
-                                               offset, name),
-                        .buffer = name,
-                        .byte_offset = offset,
-                        .bytes = width});
-            return false;
+            return unwritten(warp, in, Mask{1} << lane, address, width);
         }
         if (written == kFlightStamp) {
             const Flight& flight = flights_[write_who_[g]];

@@ -145,6 +145,8 @@ class SharedMemory {
         uint32_t from, to;
         std::string name;
     };
+    /// Reports a read of what nobody has written; false.
+    bool unwritten(Warp& warp, const Instruction& in, Mask lanes, uint64_t address, uint32_t width);
     bool check_lane(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width, bool reads,
                     bool writes, const std::byte* values);
     bool out_of_bounds(Warp& warp, const Instruction& in, const uint64_t* address, Mask active, uint32_t width);
