@@ -165,8 +165,9 @@ int run_command(CommandLine& line) {
     const Space space(task, seeds_of(task, notes), workloads_of(task, judge->measures_time()), judge->limits(),
                       options.seed);
     notes.insert(notes.end(), space.notes().begin(), space.notes().end());
-    for (const std::string& note : notes) say(note);
     judge->prepare();  // what can fail here fails before there is a run folder
+    for (const std::string& warning : judge->warnings()) notes.push_back(warning);
+    for (const std::string& note : notes) say(note);
     RunFolder folder = words.open(task, options, *judge);
 
     const std::unique_ptr<Proposer> tuner = make_tuner(space, options.num_candidates);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "judge/baseline.h"
 #include "judge/ring.h"
 #include "judge/statistics.h"
 #include "task/op.h"
@@ -48,7 +49,7 @@ Ring& Benchmark::ring(const Axes& axes) {
     return *ring;
 }
 
-Benchmark::Timed Benchmark::time(Program& program, size_t workload, uint32_t samples) {
+Timed Benchmark::time(Program& program, size_t workload, uint32_t samples) {
     const Axes& axes = program.axes(workload);
     Ring& sets = ring(axes);
     // A tensor map has no offset: such a program is timed on the first set alone, where it lies at the buffers'
@@ -143,33 +144,31 @@ Measured Benchmark::measure(Program& program, size_t workload, uint32_t samples)
     return measured;
 }
 
-Benchmark::Compared Benchmark::compare(Program& program, size_t workload, Program& baseline, size_t baseline_workload,
-                                       const std::string& name) {
+Benchmark::Compared Benchmark::compare(Program& program, size_t workload, Baseline& baseline) {
+    const Axes& axes = program.axes(workload);
     Timed own, others;
     Compared compared;
-    const auto sample = [&](Program& timed_program, size_t index, Timed& all) {
-        Timed timed = time(timed_program, index, kBlockSamples);
-        if (timed.outcome != Outcome::correct) compared.outcome = timed.outcome, compared.log = timed.log;
+    const auto take = [&](bool of_baseline, Timed& all) {
+        Timed timed = of_baseline ? baseline.time(axes, kBlockSamples) : time(program, workload, kBlockSamples);
+        if (timed.outcome != Outcome::correct)
+            compared.outcome = timed.outcome, compared.log = timed.log, compared.by_baseline = of_baseline;
         all.samples_ns.insert(all.samples_ns.end(), timed.samples_ns.begin(), timed.samples_ns.end());
         all.clock_mhz.insert(all.clock_mhz.end(), timed.clock_mhz.begin(), timed.clock_mhz.end());
         all.method = std::move(timed.method);
         return timed.outcome == Outcome::correct;
     };
-    for (uint32_t block = 0; block < kBlocks; ++block) {
-        const bool done = sample(program, workload, own) && sample(baseline, baseline_workload, others) &&
-                          sample(baseline, baseline_workload, others) && sample(program, workload, own);
-        if (!done) return compared;
-    }
+    for (uint32_t block = 0; block < kBlocks; ++block)
+        if (!take(false, own) || !take(true, others) || !take(true, others) || !take(false, own)) return compared;
     const Median ratio = ratio_of(others.samples_ns, own.samples_ns);
     compared.comparison = {
-        name,
+        baseline.name(),
         verdict_of(ratio, kMargin),
         ratio.value,
         ratio.low,
         ratio.high,
-        program.axes(workload),
+        axes,
         fmt::format("screening: {} interleaved pairs of samples, one session", own.samples_ns.size())};
-    compared.baseline = {name, measurement(program.axes(workload), std::move(others)), std::move(own.samples_ns)};
+    compared.baseline = {baseline.name(), measurement(axes, std::move(others)), std::move(own.samples_ns)};
     return compared;
 }
 

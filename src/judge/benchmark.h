@@ -13,9 +13,11 @@
 #include "evaluation/evaluation.h"
 #include "judge/cases.h"
 #include "judge/peaks.h"
+#include "judge/timed.h"
 
 namespace recuda {
 
+class Baseline;
 class Ring;
 
 /// A measurement, or why there is none.
@@ -34,31 +36,27 @@ class Benchmark {
     /// Times the program's workload with so many samples.
     Measured measure(Program& program, size_t workload, uint32_t samples);
 
+    /// Samples of the program's workload as they come; what was timed is judged.
+    Timed time(Program& program, size_t workload, uint32_t samples);
+    /// The statistics of such samples, of a program or of a baseline.
+    Measurement measurement(const Axes& axes, Timed timed) const;
+
     /// Times both in turns (A B B A) and gives baseline time / candidate time. `outcome` and `log` say why where there
     /// is no comparison.
     struct Compared {
         Outcome outcome = Outcome::correct;
+        bool by_baseline = false;  // the baseline is what failed
         std::string log;
         Comparison comparison;
         BaselineMeasurement baseline;
     };
-    Compared compare(Program& program, size_t workload, Program& baseline, size_t baseline_workload,
-                     const std::string& name);
+    Compared compare(Program& program, size_t workload, Baseline& baseline);
 
     /// The device's process is gone.
     void forget();
 
  private:
-    struct Timed {
-        Outcome outcome = Outcome::correct;
-        std::string log, method;
-        std::vector<double> samples_ns, clock_mhz;
-        uint32_t runs_per_sample = 1;  // at least
-        bool cold = false;
-    };
     Ring& ring(const Axes& axes);
-    Timed time(Program& program, size_t workload, uint32_t samples);
-    Measurement measurement(const Axes& axes, Timed timed) const;
     double memory_bytes_per_ns() const;
     std::string beyond_memory(const Axes& axes, const Timed& timed, const Measurement& measurement) const;
 

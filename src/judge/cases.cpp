@@ -96,8 +96,7 @@ Expected Cases::expected_of(const Case& one, const TensorSpec& spec, const Tenso
 
 void Cases::measure_trusted(Case& one) {
     if (!trusted_) return;
-    size_t workload = 0;
-    while (workload < trusted_->workloads() && trusted_->axes(workload) != one.axes) ++workload;
+    const size_t workload = trusted_->workload_of(one.axes);
     if (workload == trusted_->workloads()) return;
     Scratch scratch(device_, trusted_->plan(workload));
     reset(one, std::byte{0xff});

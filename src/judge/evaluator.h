@@ -31,8 +31,11 @@ class Evaluator {
     virtual void evaluate(std::span<const Candidate> candidates, Depth depth, const std::stop_token& stop,
                           const std::function<void(Evaluation)>& done) = 0;
 
-    /// What run.json records as `environment`: device, driver, compilers, measured peaks with their samples. A JSON
-    /// object or a text.
+    /// What `prepare` found that its user should know: baselines that are not there.
+    virtual std::vector<std::string> warnings() const { return {}; }
+
+    /// What run.json records as `environment`: device, driver, compilers, measured peaks with their samples,
+    /// baselines. A JSON object or a text.
     virtual std::string device_description() const = 0;
     /// Device kind, name and target, for outputs.
     virtual std::string device_kind() const = 0;  // "vgpu", "cuda"

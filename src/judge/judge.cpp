@@ -62,11 +62,14 @@ class Judge : public Evaluator {
         }
     }
 
+    std::vector<std::string> warnings() const override { return session_.baselines().warnings(); }
+
     std::string device_description() const override {
         Json description{{"program", fmt::format("cuda-rlm {}", kVersion)},
                          {"device", json_text(device_words(session_.info(), session_.target()))},
                          {"compilers", json_text(compiler_words())}};
         if (measures_time()) description["memory_peaks"] = to_json(session_.peaks());
+        description["baselines"] = session_.baselines().record();
         return dump(description);
     }
     std::string device_kind() const override { return session_.info().kind == DeviceKind::vgpu ? "vgpu" : "cuda"; }

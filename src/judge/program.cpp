@@ -50,6 +50,12 @@ Program::Program(Device& device, Compilation compilation, std::vector<std::vecto
 
 Program::~Program() { forget(); }
 
+size_t Program::workload_of(const Axes& axes) const {
+    size_t workload = 0;
+    while (workload < workloads() && this->axes(workload) != axes) ++workload;
+    return workload;
+}
+
 bool Program::has_tensor_maps(size_t workload) const {
     for (const PlannedLaunch& launch : plan(workload).launches)
         for (const PlannedArgument& argument : launch.arguments)

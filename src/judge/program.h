@@ -29,6 +29,8 @@ class Program {
     size_t workloads() const { return compilation_.uses.size(); }
     const Axes& axes(size_t workload) const { return compilation_.uses[workload].axes; }
     const LaunchPlan& plan(size_t workload) const { return compilation_.uses[workload].plan; }
+    /// Where these axes stand among the workloads; workloads() where they do not.
+    size_t workload_of(const Axes& axes) const;
     bool has_tensor_maps(size_t workload) const;
     const std::vector<std::vector<Binary>>& built() const { return built_; }
 

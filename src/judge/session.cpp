@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <random>
 
 #include "base/file.h"
@@ -21,11 +22,7 @@ constexpr uint32_t kScreenSamples = 10, kWholeSamples = 30;
 
 /// Fills in what the options leave open. Throws UsageError for a baseline that there is not.
 JudgeOptions completed(JudgeOptions options, const Device& device) {
-    const std::vector<std::string> known{"plain", "reference"};
-    for (const std::string& name : options.baselines)
-        if (std::find(known.begin(), known.end(), name) == known.end())
-            throw UsageError("there is no baseline {}{}; there are {}", name, did_you_mean(name, known),
-                             joined(known, ", "));
+    check_baselines(options.baselines);
     if (options.target.empty()) options.target = device.info().target;
     while (options.seed == 0) options.seed = uint64_t{std::random_device{}()} << 32 | std::random_device{}();
     return options;
@@ -87,12 +84,6 @@ std::vector<BuiltLaunch> built_launches(const Program& program) {
     return launches;
 }
 
-size_t workload_of(const Program& program, const Axes& axes) {
-    size_t i = 0;
-    while (i < program.workloads() && program.axes(i) != axes) ++i;
-    return i;
-}
-
 /// The comparison over all workloads: geometric means of ratio and bounds, which is wider than the true interval.
 Comparison combined(const std::vector<Comparison>& each) {
     std::vector<double> ratios, lows, highs;
@@ -107,6 +98,18 @@ Comparison combined(const std::vector<Comparison>& each) {
             each.front().evidence + ", geometric mean of the workloads"};
 }
 
+/// A comparison that there is not, for the baseline's own fault.
+Comparison not_compared(const std::string& baseline, const Axes& axes, const Benchmark::Compared& compared) {
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    return {baseline,
+            Comparing::inconclusive,
+            kNone,
+            kNone,
+            kNone,
+            axes,
+            fmt::format("no comparison: the baseline is {}: {}", name(compared.outcome), compared.log)};
+}
+
 }  // namespace
 
 Session::Session(Task task, std::unique_ptr<Device> device, Builder& builder, JudgeOptions options)
@@ -118,7 +121,8 @@ Session::Session(Task task, std::unique_ptr<Device> device, Builder& builder, Ju
       reference_(task_, *device_, builder_, options_.target),
       cases_(task_, *device_, reference_, options_.seed),
       peaks_(measure_peaks(*device_, builder_, options_.target)),
-      benchmark_(task_, *device_, cases_, peaks_) {
+      benchmark_(task_, *device_, cases_, peaks_),
+      baselines_(options_.baselines) {
     (void)workloads(Depth::whole);  // a task without any is refused before anything is built for it
 }
 
@@ -143,28 +147,10 @@ std::vector<Axes> Session::built_axes(Depth depth) const {
 void Session::open() {
     if (open_) return;
     reference_.prepare(built_axes(Depth::whole));
-    cases_.trust(trusted_program());
+    const OwnPlace place{task_, *device_, builder_, limits_, options_.target, built_axes(Depth::whole)};
+    if (const auto plain = seed_named(*task_.op, "plain")) cases_.trust(own_program(place, *plain, {}));
+    baselines_.open({place, cases_, benchmark_});
     open_ = true;
-}
-
-std::unique_ptr<Program> Session::trusted_program() {
-    for (const std::filesystem::path& path : seed_files(*task_.op)) {
-        if (path.stem() == "plain") return own_program(path, {});
-    }
-    return nullptr;
-}
-
-/// A kernel file of the catalogue for every workload. That it can be built and launched is our part.
-std::unique_ptr<Program> Session::own_program(const std::filesystem::path& path, CompileOptions options) {
-    options.target = options_.target;
-    options.candidate = false;
-    options.cubin = info().kind == DeviceKind::cuda;
-    const std::vector<Axes> all = built_axes(Depth::whole);
-    std::vector<Order> orders;
-    orders.push_back(order_of(candidate_from(path, all, limits_), task_, all, limits_, options));
-    Built built = std::move(build_all(builder_, std::move(orders)).front());
-    if (built.outcome != Outcome::correct) throw Error("{} is {}: {}", shown(path), name(built.outcome), built.log);
-    return std::make_unique<Program>(*device_, std::move(built.compilation), std::move(built.binaries), limits_);
 }
 
 Order Session::order(const Candidate& candidate, Depth depth) const {
@@ -233,7 +219,7 @@ void Session::estimate_into(Evaluation& evaluation, const Program& program, cons
     std::vector<double> estimates;
     for (const EstimatedWorkload& one : estimated_workloads(task_, info().kind, options_.axes)) {
         const auto counted = verified.counters.find(one.axes);
-        const size_t workload = workload_of(program, one.axes);
+        const size_t workload = program.workload_of(one.axes);
         if (counted == verified.counters.end() || workload == program.workloads()) return;
         estimates.push_back(estimate({*counted->second, program.plan(workload), info(), one.scale,
                                       static_cast<double>(bytes_of(task_, one.axes))}));
@@ -247,7 +233,7 @@ void Session::measure_into(Evaluation& evaluation, Program& program, Depth depth
     evaluation.comparisons.clear();
     evaluation.baseline_measurements.clear();
     for (const Axes& axes : measured_axes()) {
-        Measured measured = benchmark_.measure(program, workload_of(program, axes),
+        Measured measured = benchmark_.measure(program, program.workload_of(axes),
                                                depth == Depth::screen ? kScreenSamples : kWholeSamples);
         if (measured.outcome == Outcome::correct || measured.outcome == Outcome::impossible) {
             medians.push_back(measured.measurement.median_ns);
@@ -264,45 +250,40 @@ void Session::measure_into(Evaluation& evaluation, Program& program, Depth depth
 }
 
 void Session::compare_into(Evaluation& evaluation, Program& program) {
-    for (const std::string& name : options_.baselines) {
-        Baseline& other = baseline(name);
-        std::vector<Comparison> each;
-        for (const Axes& axes : measured_axes()) {
-            Benchmark::Compared compared = benchmark_.compare(program, workload_of(program, axes), *other.program,
-                                                              workload_of(*other.program, axes), name);
-            if (compared.outcome != Outcome::correct) {
-                evaluation.verdict.log +=
-                    fmt::format("no comparison with {} at {}: {}\n", name, shown(axes), compared.log);
-                return forget(program);
-            }
-            each.push_back(std::move(compared.comparison));
-            evaluation.baseline_measurements.push_back(std::move(compared.baseline));
-        }
-        if (each.empty()) continue;
-        evaluation.comparisons.push_back(combined(each));
-        evaluation.comparisons.insert(evaluation.comparisons.end(), each.begin(), each.end());
-    }
+    for (const std::unique_ptr<Baseline>& baseline : baselines_.all())
+        if (!compare_into(evaluation, program, *baseline)) return forget(program);
 }
 
-Session::Baseline& Session::baseline(const std::string& name) {
-    for (Baseline& known : baselines_)
-        if (known.name == name) return known;
-    std::unique_ptr<Program> program;
-    if (name == "plain")
-        program = trusted_program();
-    else if (name == "reference")
-        program = own_program(task_.op->folder / "reference.cu",
-                              {.extra = reference_buffers(*task_.op, OutputTypes::stored)});
-    if (!program) throw Error("op {} has no plain seed to compare with", task_.op->name);
-    baselines_.push_back({name, std::move(program)});
-    return baselines_.back();
+/// False where the candidate itself failed: then there is nothing more to compare.
+bool Session::compare_into(Evaluation& evaluation, Program& program, Baseline& baseline) {
+    std::vector<Comparison> each;
+    for (const Axes& axes : measured_axes()) {
+        Benchmark::Compared compared = benchmark_.compare(program, program.workload_of(axes), baseline);
+        if (compared.outcome != Outcome::correct && compared.by_baseline) {
+            evaluation.comparisons.push_back(not_compared(baseline.name(), {}, compared));
+            evaluation.comparisons.push_back(not_compared(baseline.name(), axes, compared));
+            if (compared.outcome != Outcome::wrong) forget(program);
+            return true;
+        }
+        if (compared.outcome != Outcome::correct) {
+            evaluation.verdict.log +=
+                fmt::format("no comparison with {} at {}: {}\n", baseline.name(), shown(axes), compared.log);
+            return false;
+        }
+        each.push_back(std::move(compared.comparison));
+        evaluation.baseline_measurements.push_back(std::move(compared.baseline));
+    }
+    if (each.empty()) return true;
+    evaluation.comparisons.push_back(combined(each));
+    evaluation.comparisons.insert(evaluation.comparisons.end(), each.begin(), each.end());
+    return true;
 }
 
 void Session::forget(Program& program) {
     program.forget();
     cases_.forget();
     benchmark_.forget();
-    for (Baseline& known : baselines_) known.program->forget();
+    baselines_.forget();
 }
 
 }  // namespace recuda

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/baselines.h"
 #include "judge/benchmark.h"
 #include "judge/build.h"
 #include "judge/cases.h"
@@ -44,15 +45,13 @@ class Session {
     const DeviceInfo& info() const { return device_->info(); }
     /// Measured when the session began.
     const Peaks& peaks() const { return peaks_; }
+    /// Complete once the session is open.
+    const Baselines& baselines() const { return baselines_; }
     const std::string& target() const { return options_.target; }
     const DeviceLimits& limits() const { return limits_; }
     Builder& builder() { return builder_; }
 
  private:
-    struct Baseline {
-        std::string name;
-        std::unique_ptr<Program> program;
-    };
     std::vector<Workload> workloads(Depth depth) const;
     const std::vector<Axes>& measured_axes() const;
     std::vector<Axes> built_axes(Depth depth) const;
@@ -60,9 +59,7 @@ class Session {
     void estimate_into(Evaluation& evaluation, const Program& program, const Verified& verified) const;
     void measure_into(Evaluation& evaluation, Program& program, Depth depth);
     void compare_into(Evaluation& evaluation, Program& program);
-    std::unique_ptr<Program> trusted_program();
-    std::unique_ptr<Program> own_program(const std::filesystem::path& path, CompileOptions options);
-    Baseline& baseline(const std::string& name);
+    bool compare_into(Evaluation& evaluation, Program& program, Baseline& baseline);
     void forget(Program& program);
 
     Task task_;
@@ -74,7 +71,7 @@ class Session {
     Cases cases_;
     Peaks peaks_;
     Benchmark benchmark_;
-    std::vector<Baseline> baselines_;
+    Baselines baselines_;
     bool open_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include "report/measured.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -24,7 +25,7 @@ std::vector<std::string> baselines_of(const Evaluation& best) {
 
 std::string ratio_cell(const Evaluation& best, const std::string& baseline, const Axes& axes) {
     for (const Comparison& comparison : best.comparisons)
-        if (comparison.baseline == baseline && comparison.axes == axes)
+        if (comparison.baseline == baseline && comparison.axes == axes && std::isfinite(comparison.ratio))
             return fmt::format("{:.2f}x ({:.2f} to {:.2f})", comparison.ratio, comparison.low, comparison.high);
     return "-";
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -122,6 +123,7 @@ std::string shown_point(const Point& point) {
 }
 
 std::string shown(const Comparison& comparison) {
+    if (!std::isfinite(comparison.ratio)) return "not compared with " + comparison.baseline;
     return fmt::format("{:.2f}x ({:.2f} to {:.2f}) {} than {}", comparison.ratio, comparison.low, comparison.high,
                        name(comparison.outcome), comparison.baseline);
 }
@@ -156,7 +158,9 @@ Table candidate_table(const RunResult& result, size_t most) {
         table.rows.push_back(
             {std::to_string(table.rows.size() + 1), short_digest(evaluation.digest), source_of(evaluation), outcome,
              cost(evaluation),
-             comparison == nullptr ? "-" : fmt::format("{:.2f}x {}", comparison->ratio, comparison->baseline),
+             comparison == nullptr || !std::isfinite(comparison->ratio)
+                 ? "-"
+                 : fmt::format("{:.2f}x {}", comparison->ratio, comparison->baseline),
              evaluation.resources.registers == 0 ? "-" : std::to_string(evaluation.resources.registers),
              shown_point(evaluation.tunables)});
     }
