@@ -132,6 +132,12 @@ uint32_t Demand::of(const Operand& operand, uint32_t bytes) const {
     return (used & low(bytes)) | (used > low(bytes) ? 1u << (bytes - 1) : 0);
 }
 
+bool Demand::unread(const Operand& result) const {
+    const auto nothing_of = [&](const Operand& operand) { return of(operand, 1) == 0; };
+    return result.kind == Kind::vector ? std::all_of(result.elements.begin(), result.elements.end(), nothing_of)
+                                       : nothing_of(result);
+}
+
 void Demand::use(const Operand& operand, uint32_t bytes) {
     if (bytes != 0 && (operand.kind == Kind::name || operand.kind == Kind::address) &&
         decoder_.is_register(operand.text)) {
@@ -188,6 +194,7 @@ bool Demand::visit_bits(const ptx::Statement& statement, uint32_t wanted) {
     const auto& operands = statement.operands;
     const ptx::Type type = ptx::type_named(statement.parts.back());
     if (ptx::size_bytes(type) == 0) return false;
+    if (opcode == "selp" && wanted == 0) return true;
     const bool constant = operands.size() > 2 && operands[2].kind == Kind::integer;
     if (opcode == "cvt" && statement.parts.size() == 3 && operands.size() == 2) {
         const ptx::Type to = ptx::type_named(statement.parts[1]);

@@ -26,6 +26,8 @@ class Demand {
 
     /// Bytes of a load's element in use, when `bytes` of memory fill this operand's register.
     uint32_t of(const ptx::Operand& operand, uint32_t bytes) const;
+    /// Whether nothing looks at a result, of one register or several.
+    bool unread(const ptx::Operand& result) const;
 
  private:
     using Operand = ptx::Operand;

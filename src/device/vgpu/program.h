@@ -48,6 +48,9 @@ enum class Special : uint8_t {
     lanemask_ge,
     dynamic_shared,
     total_shared,
+    aggregate_shared,
+    reserved_end,
+    reserved_tiles,
     clusterid_x,
     clusterid_y,
     clusterid_z,
@@ -134,6 +137,7 @@ class Program {
     uint32_t parameter_bytes = 0;
     uint32_t shared_granule = 4;                      // the smallest shared or generic access in bytes, at most 4
     uint32_t static_shared_bytes = 0;                 // without the gaps that the virtual GPU adds
+    bool reserved_shared = false;                     // it uses the system's shared memory (layout.h)
     bool orders = false;                              // it has fences, acquires or releases
     bool narrow = false;                              // strong accesses or fences of a block's or cluster's scope
     Writes writes;                                    // what it may write

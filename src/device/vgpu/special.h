@@ -1,4 +1,4 @@
-// Names of special registers.
+// Special registers: their names and what they hold.
 #pragma once
 
 #include <optional>
@@ -11,5 +11,7 @@ namespace recuda::vgpu {
 /// The special register of that name (`%tid.x`) that does not change while a warp runs; nothing for clocks and unknown
 /// names.
 std::optional<Special> special_named(std::string_view name);
+/// What it holds for a lane.
+uint32_t special_value(const Warp& warp, Special special, uint32_t lane);
 
 }  // namespace recuda::vgpu

@@ -73,6 +73,7 @@ uint32_t ProgramDecoder::named_constant(const ptx::Operand& operand, uint32_t by
     if (const auto special = special_named(operand.text)) {
         constant.kind = Constant::Kind::special;
         constant.which = static_cast<uint32_t>(*special);
+        if (*special == Special::reserved_tiles) program_.reserved_shared = true;
         return add(constant, type);
     }
     if (bytes < 4) throw Unsupported(fmt::format("'{}' as a {}-byte value", operand.text, bytes));

@@ -20,6 +20,10 @@ inline constexpr uint64_t kGlobalBase = 0x0000'7f00'0000'0000;
 inline constexpr uint32_t kSharedGap = 256;
 /// The first shared variable lies here, so that small negative indices are seen too.
 inline constexpr uint32_t kSharedStart = 1024;
+/// What lies before it is the system's, as on GPUs from sm_80 on: in it, at %reserved_smem_offset_1, the memory by
+/// which the warps of cooperative groups' wide tiles meet (cooperative_groups/details/memory.h of CUDA 13 says how
+/// large).
+inline constexpr uint32_t kTileMemory = 128, kTileBytes = 288;
 inline constexpr uint32_t kLocalGap = 64;
 
 /// In a cluster, an address within the shared window may name a block: its rank plus one stands in bits 24 to 31, the

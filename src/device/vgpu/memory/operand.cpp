@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "device/vgpu/block.h"
+#include "device/vgpu/cluster.h"
 #include "device/vgpu/memory/order.h"
 #include "device/vgpu/memory/shared.h"
 
@@ -31,7 +32,10 @@ bool SharedMemory::read_operand(Warp& warp, const Instruction& in, uint64_t addr
                 return flight_race(warp, in, 0, address, width, flight, false);
             continue;
         }
-        if (written < order_->start()) return unwritten(warp, in, kFullMask, address, width);
+        if (written < order_->start()) {
+            if (warp.block->cluster->defer(warp, in)) return false;
+            return unwritten(warp, in, kFullMask, address, width);
+        }
         if (!order_->in_order(warp.thread(0), thread_of(write_who_[g]), written))
             return race(warp, in, 0, address, width, write_who_[g], false);
     }

@@ -30,6 +30,7 @@ void SharedMemory::prepare(const Program& program, uint32_t dynamic_bytes, Order
     for (const SharedVariable& variable : program.shared)
         if (variable.dynamic && extern_arrays++ == 0) name = variable.name;
     regions_.push_back({dynamic, dynamic + dynamic_bytes, extern_arrays == 1 ? name : "shared"});
+    if (program.reserved_shared) regions_.push_back({kTileMemory, kTileMemory + kTileBytes, "shared"});
     const uint32_t size = dynamic + dynamic_bytes + kSharedGap;
     bytes_.assign(size, std::byte{0xa5});
     const uint32_t granules = (size >> shift_) + 1;
@@ -66,6 +67,13 @@ void SharedMemory::begin(bool restarted) {
         flights_.clear();
         free_flights_.clear();
         landed_.clear();
+    }
+    if (program_->reserved_shared) {
+        std::memset(bytes_.data() + kTileMemory, 0, kTileBytes);
+        for (uint32_t g = kTileMemory >> shift_; g < (kTileMemory + kTileBytes) >> shift_; ++g) {
+            write_stamp_[g] = order_->start();
+            write_who_[g] = 0;
+        }
     }
     own_places_.clear();
     phase_clocks.clear();
@@ -179,6 +187,8 @@ bool SharedMemory::unwritten(Warp& warp, const Instruction& in, Mask lanes, uint
 
 bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, uint32_t width,
                               bool reads, bool writes, const std::byte* values) {
+    // What the library does in the system's memory counts on shuffles that order memory. It is nothing to report.
+    if (program_->reserved_shared && address >= kTileMemory && address < kTileMemory + kTileBytes) return true;
     const uint32_t thread = warp.thread(lane), me = thread | in.index << kThreadBits;
     const bool strong = (in.mode & kStrong) != 0;
     const auto both_strong = [&](uint32_t who) { return strong && this->strong(who); };

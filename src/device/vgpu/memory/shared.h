@@ -12,6 +12,7 @@
 // unwritten.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -34,7 +35,8 @@ inline constexpr uint32_t kPeerStamp = 0xfffffffeu;  // touched by another block
 /// A copy is on its way: write_who_ or, of what it reads, read_who_ is the number of its Flight.
 inline constexpr uint32_t kFlightStamp = 0xfffffffdu;
 inline constexpr uint32_t kNobody = 0xffffffffu;
-inline constexpr uint32_t kThreadBits = 10;  // who = thread | instruction << kThreadBits
+inline constexpr uint32_t kThreadBits = 10;                           // who = thread | instruction << kThreadBits
+inline constexpr uint32_t kMostWarps = (1u << kThreadBits) / kLanes;  // of a block
 
 inline uint32_t thread_of(uint32_t who) { return who & ((1u << kThreadBits) - 1); }
 inline uint32_t instruction_of(uint32_t who) { return who >> kThreadBits; }
@@ -46,9 +48,11 @@ class SharedMemory {
     using Clock = Order::Clock;
     using Places = Order::Places;
 
-    /// What arrivals at an mbarrier have left: at its current phase and at the one before.
+    /// What arrivals at an mbarrier have left: at its current phase and at the one before. And by warp of its block the
+    /// lanes that have been told once that the current phase is not over.
     struct PhaseClocks {
         Clock gathered, met;
+        std::array<Mask, kMostWarps> told{};
     };
     std::map<uint64_t, PhaseClocks> phase_clocks;  // by address
 

@@ -190,12 +190,6 @@ void run(Warp& warp, const Instruction& in, Mask active) {
              [&](Space space, const uint64_t* inside, Mask lanes) { part(warp, in, atomic, space, inside, lanes); });
 }
 
-bool is_unread(ProgramDecoder& decoder, const ptx::Operand& result) {
-    const auto unread = [&](const ptx::Operand& operand) { return decoder.demand().of(operand, 1) == 0; };
-    return result.kind == Kind::vector ? std::all_of(result.elements.begin(), result.elements.end(), unread)
-                                       : unread(result);
-}
-
 void decode(Decoder& base, const ptx::Statement& statement, Instruction& in, bool has_result) {
     auto& decoder = static_cast<ProgramDecoder&>(base);
     Modifiers modifiers(statement);
@@ -222,7 +216,7 @@ void decode(Decoder& base, const ptx::Statement& statement, Instruction& in, boo
         for (const auto& element : elements)
             list.push_back(destination ? decoder.destination(element, type) : decoder.source(element, type));
     };
-    in.unread = !has_result || is_unread(decoder, statement.operands[0]);
+    in.unread = !has_result || decoder.demand().unread(statement.operands[0]);
     if (has_result) registers(statement.operands[at++], atomic->results, true);
     resolve_address(decoder, statement.operands[at++], in);
     registers(statement.operands[at++], atomic->operands, false);

@@ -269,6 +269,7 @@ void decode_bulk(Decoder& base, const ptx::Statement& statement, Instruction& in
     if (bulk->masked) bulk->mask = decoder.source(operands.back(), Type::u16);
     note_granule(decoder.program(), reduces ? std::min(4u, bulk->reduction.bytes) : 4u);
     in.mode |= kOnce | (peers ? kPeers : 0) | (reduces ? kStrong : 0);
+    in.unread = reduces;
     in.width = kBulkPiece;
     in.mix = Mix::memory;
     in.run = copy;
@@ -303,6 +304,7 @@ void decode_remote(Decoder& base, const ptx::Statement& statement, Instruction& 
     remote->barrier = place_of(decoder, statement.operands[2], Space::shared);
     note_granule(decoder.program(), 4);
     in.mode |= kOnce | kPeers | (remote->reduction.bytes != 0 ? kStrong : 0);
+    in.unread = remote->reduction.bytes != 0;
     in.width = static_cast<uint8_t>(remote->bytes * count);
     in.mix = Mix::memory;
     in.run = send_value;

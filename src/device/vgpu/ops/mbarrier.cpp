@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "device/vgpu/cluster.h"
+#include "device/vgpu/demand.h"
 #include "device/vgpu/memory/layout.h"
 #include "device/vgpu/ops/address.h"
 #include "device/vgpu/ops/lanes.h"
@@ -73,6 +74,7 @@ void settle(Warp& warp, Reached& reached, bool may_complete) {
         word.phase = !word.phase;
         word.pending = word.expected;
         reached.clocks->met = std::exchange(reached.clocks->gathered, {});
+        reached.clocks->told = {};
     }
     const uint64_t bits = word.bits();
     std::memcpy(reached.at, &bits, kWordBytes);
@@ -159,16 +161,33 @@ bool change(Warp& warp, const Instruction& in, const Operation& operation, uint3
     return true;
 }
 
+/// Whether a lane is told that a phase is not over, though its copies could land by now. A GPU may say so of any phase
+/// that had not ended before: under other schedules than the natural one each lane hears it once a phase, so that who
+/// does not ask again is found.
+bool puts_off(Warp& warp, uint32_t lane, uint64_t address, Reached& reached) {
+    if (warp.block->launch->schedule == 0 || rank_of_address(address).value_or(warp.block->rank) != warp.block->rank)
+        return false;
+    Mask& told = reached.clocks->told[warp.index];
+    const Mask bit = Mask{1} << lane;
+    return (std::exchange(told, told | bit) & bit) == 0;
+}
+
 /// Lanes for which the phase is over go on with true. Of the others, those of try_wait wait until a phase is over
-/// somewhere, those of test_wait go on with false.
+/// somewhere, those of test_wait go on with false. A test whose result nothing looks at may have given false, whatever
+/// it gives: no copy lands for it, and it orders nothing.
 void test(Warp& warp, const Instruction& in, const Operation& operation, const uint64_t* address, Mask active) {
-    Mask over = 0;
+    Mask over = 0, at_once = in.unread ? active : 0;
     for (Mask rest = active; rest != 0; rest &= rest - 1) {
         const uint32_t lane = first_lane(rest);
         Reached reached;
         if (!reach_word(warp, in, lane, address[lane], reached)) return;
+        if (in.unread) continue;
         const bool wanted = operation.parity ? (warp.lanes<uint32_t>(in.c)[lane] & 1) != 0
                                              : PhaseWord::of(warp.lanes<uint64_t>(in.c)[lane]).phase;
+        if (reached.word.phase == wanted && puts_off(warp, lane, address[lane], reached)) {
+            at_once |= rest & -rest;
+            continue;
+        }
         while (reached.word.phase == wanted && land_next(warp, address[lane], reached)) {
         }
         if (warp.block->stopped) return;
@@ -177,7 +196,7 @@ void test(Warp& warp, const Instruction& in, const Operation& operation, const u
         if (warp.block->launch->checks && operation.releases)
             warp.block->order.acquire(warp.index, reached.clocks->met);
     }
-    Mask waits = operation.blocks ? active & ~over & ~warp.expired : 0;
+    const Mask waits = operation.blocks ? active & ~over & ~at_once & ~warp.expired : 0;
     warp.expired &= ~active;
     set_predicate(warp, in.d, over, active & ~waits);
     if (waits != 0) warp.wait(in, waits, Group::State::at_phase, kPhaseWait, 0);
@@ -249,6 +268,7 @@ void decode_mbarrier(Decoder& base, const ptx::Statement& statement, Instruction
     modifiers.finish({1, 2, 3, 4});
     size_t at = 0;
     if (operation->what == What::test) {
+        in.unread = decoder.demand().unread(operands[at]);
         in.d = decoder.destination(operands[at++], Type::pred);
     } else if (operation->what == What::arrive && operands[0].kind != Kind::address) {
         operation->has_token = operands[0].kind != Kind::sink;

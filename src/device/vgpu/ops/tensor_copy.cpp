@@ -255,6 +255,7 @@ void decode_tensor_copy(Decoder& base, const ptx::Statement& statement, Instruct
     if (copy->multicast) copy->ranks = decoder.source(operands[3], Type::u16);
     note_granule(decoder.program(), 4);
     in.mode |= kOnce | (peers ? kPeers : 0) | (copy->reduces.empty() ? 0 : kStrong);
+    in.unread = !copy->reduces.empty();
     in.width = kBulkPiece;
     in.mix = Mix::memory;
     in.run = run;

@@ -83,7 +83,11 @@ void set_video_operands(Decoder& decoder, const Statement& statement, Instructio
         if (ending.second != Second::none) unsupported(statement);
         ending.second = Second::merge;
     }
-    modifiers.finish({ending.second == Second::none ? size_t{3} : size_t{4}});
+    // A fourth operand beside a whole destination says nothing: ptxas 13.0 takes it and leaves it out.
+    if (ending.second == Second::none)
+        modifiers.finish({3, 4});
+    else
+        modifiers.finish({4});
     ending.part = part_of(d.selector, ending.is_signed, statement);
     const auto source = [&](size_t number, Part& part) {
         const Operand& operand = statement.operands[number];
