@@ -16,6 +16,13 @@
 //@ buffer c:f32[128,128]=uninit
 //@ fault illegal_instruction product:arrive
 //
+//@ case early_product
+//@ launch early_product<<<1, 160>>>(x, y)
+//@ target sm_90a
+//@ buffer x:f16[1024]=iota
+//@ buffer y:f32[512]=uninit
+//@ fault shared_race early:product early:copy
+//
 //@ case reused_output
 //@ launch product<<<(4, 2), 160, 0, cluster=(2, 1, 1)>>>(tensormap(a, dims=(512, 128), box=(64, 32), swizzle=128), tensormap(b, dims=(512, 128), box=(64, 32), swizzle=128), tensormap(c, dims=(128, 128), box=(16, 64)), 8)
 //@ define NO_STORE_WAIT=1
@@ -129,4 +136,24 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) product(const __grid_consta
 #endif
     }
     asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// Four warps multiply what the fifth loads, and do not wait for it.
+extern "C" __global__ void early_product(const u16* x, float* y) {
+    __shared__ alignas(1024) u16 tiles[1024];
+    __shared__ u64 full;
+    const u32 at = shared_address(&full);
+    if (threadIdx.x == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(at) : "memory");
+    __syncthreads();
+    if (threadIdx.x == 128) {
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 2048;" ::"r"(at) : "memory");
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 2048, [%2];" ::"r"(shared_address(tiles)), "l"(x), "r"(at) : "memory");  // <- early:copy
+    } else if (threadIdx.x < 128) {
+        const u64 matrix = shared_address(tiles) >> 4 & 0x3fff | u64{1} << 16 | u64{8} << 32;
+        float sum[4] = {};
+        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+        asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %4, 1, 1, 1, 0, 0;" : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]) : "l"(matrix));  // <- early:product
+        asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" ::: "memory");
+        for (u32 i = 0; i < 4; ++i) y[threadIdx.x * 4 + i] = sum[i];
+    }
 }

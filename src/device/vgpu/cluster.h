@@ -57,9 +57,10 @@ class Cluster {
 
     Transfers transfers;  // asynchronous copies of all blocks
 
-    bool spins = false;                // grid.cpp: it is suspended while it waits in a loop for others
     bool busy = false, polls = false;  // grid.cpp: its last slice was used up; it read global memory and changed none
-    uint64_t spin_epoch = 0;           // grid.cpp: the launch's epoch of changes at which the cluster was seen spinning
+    // grid.cpp: while it is suspended in a loop that waits for others, the launch's epoch of changes (1 and more) when
+    // it last looked; else 0.
+    uint64_t spin_epoch = 0;
 
  private:
     struct Arrivals {

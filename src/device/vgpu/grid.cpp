@@ -124,7 +124,7 @@ class Grid {
         auto cluster = std::move(*which);
         suspended_.erase(which);
         ++running_;
-        if (std::exchange(cluster->spins, false)) --launch_.spinning;
+        if (std::exchange(cluster->spin_epoch, 0) != 0) --launch_.spinning;
         return cluster;
     }
 
@@ -148,9 +148,8 @@ class Grid {
             ++epoch_;
             return cluster;
         }
-        cluster->spin_epoch = state == Block::State::spinning && epoch == epoch_ ? epoch : 0;
-        cluster->spins = state == Block::State::spinning;
-        if (cluster->spins) ++launch_.spinning;
+        cluster->spin_epoch = state == Block::State::spinning ? epoch : 0;
+        if (cluster->spin_epoch != 0) ++launch_.spinning;
         suspended_.push_back(std::move(cluster));
         const bool stuck = running_ == 0 && (next_ == clusters_ || suspended_.size() >= resident_) &&
                            std::all_of(suspended_.begin(), suspended_.end(),

@@ -122,9 +122,9 @@ uint32_t special_value(const Warp& warp, Special special, uint32_t lane) {
         case Special::total_shared:
             return launch.program->static_shared_bytes + launch.dynamic_shared;
         case Special::aggregate_shared:
-            return launch.program->static_shared_bytes + launch.dynamic_shared + kSharedStart;
+            return launch.program->static_shared_bytes + launch.dynamic_shared + kReservedShared;
         case Special::reserved_end:
-            return kSharedStart;
+            return kReservedShared;
         case Special::reserved_tiles:
             return kTileMemory;
         case Special::clusterid_x:

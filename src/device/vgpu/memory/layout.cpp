@@ -19,7 +19,7 @@ uint32_t keep_banks(uint32_t from, uint32_t natural, uint32_t align) {
 }  // namespace
 
 void lay_out_shared(Program& program) {
-    uint32_t natural = 0, at = kSharedStart;
+    uint32_t natural = 0, at = kReservedShared;
     for (SharedVariable& variable : program.shared) {
         if (variable.dynamic) continue;
         natural = (natural + variable.align - 1) / variable.align * variable.align;
@@ -32,7 +32,7 @@ void lay_out_shared(Program& program) {
 }
 
 uint32_t dynamic_shared_start(const Program& program) {
-    uint32_t align = 16, at = kSharedStart;
+    uint32_t align = 16, at = kReservedShared;
     for (const SharedVariable& variable : program.shared) {
         if (variable.dynamic)
             align = std::max(align, variable.align);

@@ -1,3 +1,4 @@
+// The instruction mbarrier: arrivals, tests, and what prepares and ends a barrier.
 #include "device/vgpu/ops/mbarrier.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "device/vgpu/memory/layout.h"
 #include "device/vgpu/ops/address.h"
 #include "device/vgpu/ops/lanes.h"
+#include "device/vgpu/ops/phase.h"
 
 namespace recuda::vgpu {
 namespace {
@@ -18,77 +20,12 @@ namespace {
 using Kind = ptx::Operand::Kind;
 using ptx::Type;
 
-constexpr uint32_t kWordBytes = 8;
-
 /// What an operation does to a word; in.b: count or bytes, in.d: token or predicate, in.c: token or parity.
 struct Operation : Extra {
     enum class What : uint8_t { init, inval, arrive, expect, complete, test, pending } what = What::arrive;
     bool has_token = false, drops = false, expects = false, may_complete = true, parity = false, blocks = false,
          generic = false, releases = true;
 };
-
-void illegal(Warp& warp, const Instruction& in, uint32_t lane, std::string message) {
-    warp.fault(in, Mask{1} << lane, {.check = Check::illegal_instruction, .message = std::move(message)});
-}
-
-/// An mbarrier that a lane has reached.
-struct Reached {
-    std::byte* at = nullptr;
-    PhaseWord word;
-    SharedMemory::PhaseClocks* clocks = nullptr;
-};
-
-/// Checks access and state; false after a fault.
-bool reach_word(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, Reached& reached,
-                bool thread_does = true) {
-    const Cluster& cluster = *warp.block->cluster;
-    const uint32_t rank = rank_of_address(address).value_or(warp.block->rank);
-    const uint64_t inside = address & (kRankUnit - 1);
-    // What a copy signals is no access of the thread: it is not noted for races.
-    const bool quiet = !thread_does && (address < kRankUnit || rank_of_address(address)) && rank < cluster.size() &&
-                       inside % kWordBytes == 0 && cluster.block(rank).live_threads > 0 &&
-                       cluster.block(rank).shared.holds(inside, kWordBytes);
-    if (!quiet) {
-        uint64_t addresses[kLanes];
-        std::fill(addresses, addresses + kLanes, address);
-        Access access;
-        if (!reach(warp, in, ptx::Space::shared, addresses, Mask{1} << lane, kWordBytes, Intent::atomic, access))
-            return false;
-    }
-    SharedMemory& shared = cluster.block(rank).shared;
-    reached.at = shared.data() + inside;
-    uint64_t bits;
-    std::memcpy(&bits, reached.at, kWordBytes);
-    reached.word = PhaseWord::of(bits);
-    reached.clocks = &shared.phase_clocks[inside];
-    if (reached.word.valid) return true;
-    illegal(warp, in, lane, "what lies here is no mbarrier: it has not been initialised or is invalid again");
-    return false;
-}
-
-/// Writes the word back, and ends the phase where nothing is to come.
-void settle(Warp& warp, Reached& reached, bool may_complete) {
-    PhaseWord& word = reached.word;
-    const bool over = may_complete && word.pending == 0 && word.bytes == 0;
-    if (over) {
-        word.phase = !word.phase;
-        word.pending = word.expected;
-        reached.clocks->met = std::exchange(reached.clocks->gathered, {});
-        reached.clocks->told = {};
-    }
-    const uint64_t bits = word.bits();
-    std::memcpy(reached.at, &bits, kWordBytes);
-    ++warp.block->changes;
-    if (over) warp.block->cluster->phase_over();
-}
-
-bool add_bytes(Warp& warp, const Instruction& in, uint32_t lane, PhaseWord& word, int64_t bytes) {
-    const int64_t sum = word.bytes + bytes;
-    word.bytes = static_cast<int32_t>(sum);
-    if (sum <= int64_t{PhaseWord::kMost} && sum >= -int64_t{PhaseWord::kMost}) return true;
-    illegal(warp, in, lane, fmt::format("an mbarrier that waits for {} bytes: at most {}", sum, PhaseWord::kMost));
-    return false;
-}
 
 void release(Warp& warp, Reached& reached) {
     if (warp.block->launch->checks) warp.block->order.release(warp.index, reached.clocks->gathered);
@@ -115,7 +52,7 @@ bool arrive(Warp& warp, const Instruction& in, const Operation& operation, uint3
     const uint64_t before = word.bits();
     const uint32_t given = warp.lanes<uint32_t>(in.b)[lane], count = operation.expects ? 1 : given;
     if (count == 0 || count > word.pending) {
-        illegal(warp, in, lane, fmt::format("{} arrivals at an mbarrier that waits for {}", count, word.pending));
+        illegal_phase(warp, in, lane, fmt::format("{} arrivals at an mbarrier that waits for {}", count, word.pending));
         return false;
     }
     if (operation.expects && !add_bytes(warp, in, lane, word, given)) return false;
@@ -132,7 +69,7 @@ bool change(Warp& warp, const Instruction& in, const Operation& operation, uint3
     if (operation.what == Operation::What::init) {
         const uint32_t count = warp.lanes<uint32_t>(in.b)[lane];
         if (count == 0 || count > PhaseWord::kMost) {
-            illegal(warp, in, lane, fmt::format("an mbarrier for {} arrivals", count));
+            illegal_phase(warp, in, lane, fmt::format("an mbarrier for {} arrivals", count));
             return false;
         }
         uint64_t addresses[kLanes];
@@ -297,58 +234,6 @@ void decode_mbarrier(Decoder& base, const ptx::Statement& statement, Instruction
 constexpr OpRow kRows[] = {{"mbarrier", decode_mbarrier}};
 
 }  // namespace
-
-PhaseWord PhaseWord::of(uint64_t bits) {
-    return {.pending = static_cast<uint32_t>(bits & kMost),
-            .expected = static_cast<uint32_t>(bits >> 20 & kMost),
-            .bytes = static_cast<int32_t>(bits >> 40 & 0x1fffff) - static_cast<int32_t>(kMost),
-            .phase = (bits >> 61 & 1) != 0,
-            .valid = (bits >> 62 & 1) != 0};
-}
-
-uint64_t PhaseWord::bits() const {
-    return pending | uint64_t{expected} << 20 | static_cast<uint64_t>(bytes + static_cast<int64_t>(kMost)) << 40 |
-           uint64_t{phase} << 61 | uint64_t{valid} << 62;
-}
-
-bool check_mbarrier(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address) {
-    Reached reached;
-    return reach_word(warp, in, lane, address, reached, false);
-}
-
-bool complete_bytes(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, int64_t bytes,
-                    const SharedMemory::Clock& clock) {
-    Reached reached;
-    if (!reach_word(warp, in, lane, address, reached, false) || !add_bytes(warp, in, lane, reached.word, -bytes))
-        return false;
-    Order::join_clock(reached.clocks->gathered, clock);
-    settle(warp, reached, true);
-    return true;
-}
-
-bool expect_arrival(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address) {
-    Reached reached;
-    if (!reach_word(warp, in, lane, address, reached, false)) return false;
-    if (++reached.word.pending > PhaseWord::kMost) {
-        illegal(warp, in, lane, "an mbarrier that waits for more arrivals than it can count");
-        return false;
-    }
-    settle(warp, reached, false);
-    return true;
-}
-
-bool arrive_late(Warp& warp, const Instruction& in, uint32_t lane, uint64_t address, const SharedMemory::Clock& clock) {
-    Reached reached;
-    if (!reach_word(warp, in, lane, address, reached, false)) return false;
-    if (reached.word.pending == 0) {
-        illegal(warp, in, lane, "an arrival at an mbarrier that waits for none");
-        return false;
-    }
-    --reached.word.pending;
-    Order::join_clock(reached.clocks->gathered, clock);
-    settle(warp, reached, true);
-    return true;
-}
 
 std::string describe_wait(const Block& block, const Warp& warp, const Group& group) {
     const Instruction& in = *group.at;

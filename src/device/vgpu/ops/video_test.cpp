@@ -20,6 +20,7 @@ TEST(Video, Scalar) {
         {"vadd.s32.s32.s32.max d, a, b, c;", 1, 2, 0xffffffff, 3},
         {"vadd.s32.s32.s32.sat d.b1, a, b, c;", 100, 100, 0x11223344, 0x11227f44},
         {"vadd.u32.u32.u32 d.h1, a, b, c;", 0x1ffff, 2, 0x11223344, 0x00013344},
+        {"vadd.s32.s32.s32.sat d, a.b0, b, c;", 0x101, 2, 7, 3},  // c says nothing
         {"vshl.u32.u32.u32.clamp d, a, b;", 3, 40, 0, 0},
         {"vshl.u32.u32.u32.wrap d, a, b;", 3, 33, 0, 6},
         {"vshl.u32.u32.u32.sat.clamp d, a, b;", 3, 31, 0, 0xffffffff},
