@@ -18,10 +18,11 @@ inline constexpr uint64_t kGlobalBase = 0x0000'7f00'0000'0000;
 /// Bytes between two shared variables that belong to neither: what runs past an array is seen. A multiple of 128, so
 /// that a variable keeps its banks.
 inline constexpr uint32_t kSharedGap = 256;
-/// So much of a block's shared memory is the system's, as on GPUs from sm_80 on: what comes first, so that small
-/// negative indices of the first variable are seen too. In it lies, at %reserved_smem_offset_1, the memory by which the
-/// warps of cooperative groups' wide tiles meet (cooperative_groups/details/memory.h of CUDA 13 says how large).
+/// So much of a block's shared memory is the system's, as on GPUs from sm_80 on. It comes first, so that small negative
+/// indices of the first variable are seen too.
 inline constexpr uint32_t kReservedShared = 1024;
+/// Within it, at %reserved_smem_offset_1, the memory by which the warps of cooperative groups' wide tiles meet; its
+/// size by cooperative_groups/details/memory.h of CUDA 13.
 inline constexpr uint32_t kTileMemory = 128, kTileBytes = 288;
 inline constexpr uint32_t kLocalGap = 64;
 
