@@ -16,6 +16,7 @@ int show_command(CommandLine& line);
 int merge_results_command(CommandLine& line);
 int inspect_env_command(CommandLine& line);
 int presets_command(CommandLine& line);
+int selftest_command(CommandLine& line);
 int completion_command(CommandLine& line);
 
 // Workers: started by the program itself, not by people.
@@ -41,6 +42,7 @@ inline constexpr CommandRow kCommands[] = {
     {"inspect-env", "Show compilers, driver, GPUs and libraries, and what to do for what is missing",
      inspect_env_command},
     {"presets", "List the language-model presets and whether they work here", presets_command},
+    {"selftest", "Run known cheats and seeded faults against the judge; each must be caught", selftest_command},
     {"completion", "Print the completion script of a shell", completion_command},
     {"compile-worker", "", compile_worker_command, true},
     {"worker", "", worker_command, true},
