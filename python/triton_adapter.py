@@ -8,14 +8,16 @@ It says "+" when Triton is imported and warm. A request is a JSON object:
             {"name": "x", "type": "*bf16", "constant": "", "divisible_by_16": true},
             {"name": "B", "type": "constexpr", "constant": "1024", "divisible_by_16": false}]}]}
 
-The answer is "+" (or "-": replace me), then JSON, a zero byte and the kernels' cubins one after another:
+Before a request stand 32 bytes that its answer repeats. The answer is "+" (or "-": replace me), those bytes, then JSON, a zero
+byte and the kernels' cubins one after another:
 
     {"ok": true, "kernels": [{"ptx", "cubin_bytes", "shared", "global_scratch_size", "profile_scratch_size", "ptxas_log"}]}
     {"ok": false, "log": "kernel.py:12: NameError: …", "died": false}
 
 Compiling a Triton file runs its Python. Each request is therefore a child of its own, forked from this warm process, which
-itself runs in the jail that cuda-rlm made (no files, no network, no signals to others). What a child leaves running ends
-with this process: the answer then begins with "-".
+itself runs in the jail that cuda-rlm made (no files, no network, no signals to others). The child holds no descriptor but the
+one for its answer, and gives PTX alone: what is screened must be what runs, so another child, which runs nothing of the file,
+assembles that PTX. What a child leaves running ends with this process: the answer then begins with "-", and is a failure.
 """
 
 import ast
@@ -34,6 +36,8 @@ import traceback
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+TICKET_BYTES = 32
+FAILED = b'{"ok": false'  # how json.dumps begins a failure
 
 WARM_UP = """
 import triton
@@ -119,33 +123,15 @@ def specialised(function, arguments, file):
     return signature, constants, attributes
 
 
-def stages_of(want_cubin, log):
-    """A hook that Triton calls with its stages: keeps ptxas's words, or leaves ptxas out."""
-
-    def hook(backend, stages, options, language, capability):
-        assemble = stages["cubin"]
-
-        def cubin(ptx, metadata):
-            with contextlib.redirect_stdout(log):
-                return assemble(ptx, metadata)
-
-        stages["cubin"] = cubin if want_cubin else lambda ptx, metadata: b""
-
-    return hook
-
-
 @contextlib.contextmanager
-def stage_hook(want_cubin, log):
-    """Triton 3.6 has a hook for its stages; before that, the backend's method is wrapped."""
-    from triton import knobs
+def stages_up_to_ptx():
     from triton.backends.nvidia.compiler import CUDABackend
 
-    knobs.nvidia.dump_ptxas_log = True
-    hook, original = stages_of(want_cubin, log), CUDABackend.add_stages
+    original = CUDABackend.add_stages
 
-    def add_stages(backend, stages, options, *rest):
-        original(backend, stages, options, *rest)
-        hook(backend, stages, options, None, None)
+    def add_stages(backend, stages, *rest):
+        original(backend, stages, *rest)
+        stages["cubin"] = lambda ptx, metadata: b""
 
     CUDABackend.add_stages = add_stages
     try:
@@ -154,9 +140,14 @@ def stage_hook(want_cubin, log):
         CUDABackend.add_stages = original
 
 
+def target_of(request):
+    from triton.backends.compiler import GPUTarget
+
+    return GPUTarget("cuda", int("".join(c for c in request["target"] if c.isdigit())), 32)
+
+
 def compile_kernel(names, request, kernel):
     import triton
-    from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
     from triton.runtime.jit import JITFunction
 
@@ -166,24 +157,32 @@ def compile_kernel(names, request, kernel):
     if not isinstance(function, JITFunction):
         raise Refused(f"{request['file']}: there is no @triton.jit function '{kernel['function']}'")
     signature, constants, attributes = specialised(function, kernel["arguments"], request["file"])
-    capability = int("".join(c for c in request["target"] if c.isdigit()))
-    log = io.StringIO()
-    with stage_hook(request["cubin"], log):
+    with stages_up_to_ptx():
         made = triton.compile(
             ASTSource(function, signature, constants, attributes),
-            target=GPUTarget("cuda", capability, 32),
+            target=target_of(request),
             options=kernel["options"],
         )
-    cubin = made.asm["cubin"] or b""
-    answer = {
+    return {
         "ptx": made.asm["ptx"],
-        "cubin_bytes": len(cubin),
         "shared": made.metadata.shared,
         "global_scratch_size": getattr(made.metadata, "global_scratch_size", 0) or 0,
         "profile_scratch_size": getattr(made.metadata, "profile_scratch_size", 0) or 0,
-        "ptxas_log": log.getvalue(),
     }
-    return answer, cubin
+
+
+def assemble_kernel(ptx, request, kernel):
+    """The cubin of a kernel's PTX, with Triton's own options, and ptxas's words."""
+    from triton import knobs
+    from triton.compiler.compiler import make_backend
+
+    knobs.nvidia.dump_ptxas_log = True
+    log = io.StringIO()
+    target = target_of(request)
+    backend = make_backend(target)
+    with contextlib.redirect_stdout(log):
+        cubin = backend.make_cubin(ptx, {}, backend.parse_options(dict(kernel["options"])), target.arch)
+    return cubin, log.getvalue()
 
 
 def place_of(error, request):
@@ -222,14 +221,39 @@ def describe(error, request):
     return f"{place_of(error, request)}: {type(error).__name__}: {text}"
 
 
-def answer_of(request):
+def failure(error, request):
+    return json.dumps({"ok": False, "log": describe(error, request)}).encode()
+
+
+def compiled(request):
+    """What the file's kernels become, without cubins. Runs the file."""
     try:
         names = load_module(request["source"], request["file"])
-        made = [compile_kernel(names, request, kernel) for kernel in request["kernels"]]
+        kernels = [compile_kernel(names, request, kernel) for kernel in request["kernels"]]
+        return json.dumps({"ok": True, "kernels": kernels}).encode()
     except BaseException as error:  # whatever the user's Python raises is its outcome
-        return json.dumps({"ok": False, "log": describe(error, request)}).encode()
-    head = json.dumps({"ok": True, "kernels": [answer for answer, _ in made]}).encode()
-    return head + b"\0" + b"".join(cubin for _, cubin in made)
+        return failure(error, request)
+
+
+def assembled(answer, request):
+    """The answer with cubins where they are wanted. Runs nothing of the file, but reads what its process wrote."""
+    try:
+        made = json.loads(answer)
+        if made["ok"] is not True:
+            return answer
+        pairs = list(zip(request["kernels"], made["kernels"], strict=True))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        log = f"{request['file']}: the file's process gave an answer that makes no sense"
+        return json.dumps({"ok": False, "log": log}).encode()
+    try:
+        cubins = []
+        for kernel, one in pairs:
+            cubin, one["ptxas_log"] = assemble_kernel(one["ptx"], request, kernel) if request["cubin"] else (b"", "")
+            one["cubin_bytes"] = len(cubin)
+            cubins.append(cubin)
+        return json.dumps(made).encode() + b"\0" + b"".join(cubins)
+    except Exception as error:
+        return failure(error, request)
 
 
 # --- Processes -------------------------------------------------------------------------------------------------------
@@ -239,8 +263,8 @@ def prctl(option, value):
     ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
-def serve_in_child(request, descriptor, parent, errors):
-    """The child's life: streams to nowhere, its own limits, one answer."""
+def serve_in_child(work, request, descriptor, parent, errors):
+    """The child's life: streams to nowhere, no descriptor of the parent's, its own limits, one answer."""
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
@@ -248,9 +272,11 @@ def serve_in_child(request, descriptor, parent, errors):
     os.dup2(nowhere, 0)
     os.dup2(nowhere, 1)
     os.dup2(errors, 2)
+    os.closerange(3, descriptor)
+    os.closerange(descriptor + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     limit = int(request["deadline_s"]) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
-    write_message(descriptor, answer_of(request))
+    write_message(descriptor, work())
 
 
 def tail(path, size=2000):
@@ -260,8 +286,8 @@ def tail(path, size=2000):
         return file.read().decode(errors="replace").strip()
 
 
-def answer_in_child(request, folder):
-    """Forks a child for one request. Returns its answer, or how it died."""
+def answer_in_child(work, request, folder):
+    """Forks a child for one piece of work. Returns its answer, or how it died."""
     errors_path = os.path.join(folder, "errors")
     errors = os.open(errors_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     reader, writer = os.pipe()
@@ -270,7 +296,7 @@ def answer_in_child(request, folder):
     if child == 0:
         try:
             os.close(reader)
-            serve_in_child(request, writer, parent, errors)
+            serve_in_child(work, request, writer, parent, errors)
         finally:
             os._exit(0)
     os.close(writer)
@@ -304,6 +330,30 @@ def empty(folder):
             os.unlink(entry.path)
 
 
+def answer_to(request, folder):
+    """Whether to serve on, and the answer."""
+    empty(folder)
+    answer = answer_in_child(lambda: compiled(request), request, folder)
+    if has_leftovers():  # they could reach into what is assembled
+        if answer.startswith(FAILED):
+            return False, answer
+        log = f"{request['file']}: the file started a process that it left running"
+        return False, json.dumps({"ok": False, "died": True, "log": log}).encode()
+    empty(folder)
+    return True, answer_in_child(lambda: assembled(answer, request), request, folder)
+
+
+def warm_up():
+    request = {"source": WARM_UP, "file": "warm.py", "target": "sm_80", "cubin": False}
+    arguments = [
+        {"name": "x", "type": "*fp32", "divisible_by_16": True},
+        {"name": "n", "type": "i32", "divisible_by_16": False},
+        {"name": "B", "type": "constexpr", "constant": "128"},
+    ]
+    names = load_module(WARM_UP, "warm.py")
+    compile_kernel(names, request, {"function": "warm", "arguments": arguments, "options": {"num_warps": 4}})
+
+
 def main():
     # Nothing but messages may reach the real stdout, whoever prints.
     stdin, stdout = os.dup(0), os.dup(1)
@@ -312,22 +362,14 @@ def main():
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     folder = os.environ["TMPDIR"]
     try:
-        warm = {"source": WARM_UP, "file": "warm.py", "target": "sm_80", "cubin": False}
-        arguments = [
-            {"name": "x", "type": "*fp32", "divisible_by_16": True},
-            {"name": "n", "type": "i32", "divisible_by_16": False},
-            {"name": "B", "type": "constexpr", "constant": "128"},
-        ]
-        names = load_module(WARM_UP, "warm.py")
-        compile_kernel(names, warm, {"function": "warm", "arguments": arguments, "options": {"num_warps": 4}})
+        warm_up()
     except Exception as error:
         write_message(stdout, f"-{type(error).__name__}: {error}".encode())
         return 1
     write_message(stdout, b"+")
     while (message := read_message(stdin)) is not None:
-        empty(folder)
-        answer = answer_in_child(json.loads(message), folder)
-        write_message(stdout, (b"-" if has_leftovers() else b"+") + answer)
+        serves_on, answer = answer_to(json.loads(message[TICKET_BYTES:]), folder)
+        write_message(stdout, (b"+" if serves_on else b"-") + message[:TICKET_BYTES] + answer)
     return 0
 
 

@@ -275,6 +275,37 @@ TEST_F(BuilderTest, ReplacesWorkersThatHangCrashOrRetire) {
     EXPECT_NE(entry_of("e"), third);
 }
 
+/// An answer that lies ready before its request was sent is nobody's: who wrote it served an earlier one.
+TEST_F(BuilderTest, TakesNoAnswerOfAnotherRequest) {
+    const auto builder = make("bad-worker");
+    const std::string first = builder->build(cuda_request("forge")).binaries.at(0).entries[0].name;
+    const BuildResult next = builder->build(cuda_request("a"));
+    ASSERT_EQ(next.outcome, Outcome::correct) << next.log;
+    EXPECT_NE(next.binaries.at(0).entries[0].name, first);
+}
+
+TEST_F(BuilderTest, TakesNoOtherBuildsFileForItsOwn) {
+    const std::string one = "extern \"C\" __global__ void one(int* p) { *p = 1; }",
+                      other = "extern \"C\" __global__ void other(int* p) { *p = 1; }";
+    const auto built = [&](const char* cache, const std::string& source) {
+        return make_builder({.workers = 1,
+                             .cache_folder = (folder_.path() / cache).string(),
+                             .worker_command = {this_program(), "compile-worker"}})
+            ->build(cuda_request(source));
+    };
+    const auto only_file = [&](const char* cache) {
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path() / cache))
+            if (entry.is_regular_file()) return entry.path();
+        return std::filesystem::path();
+    };
+    built("one", one);
+    built("other", other);
+    std::filesystem::copy_file(only_file("other"), only_file("one"), std::filesystem::copy_options::overwrite_existing);
+    const BuildResult again = built("one", one);
+    EXPECT_FALSE(again.cached);
+    EXPECT_NE(again.binaries.at(0).find("one"), nullptr);
+}
+
 TEST_F(BuilderTest, WorkerThatCannotStartIsAnError) {
     const auto builder =
         make_builder({.workers = 1, .cache_folder = (folder_.path() / "x").string(), .worker_command = {"/bin/false"}});

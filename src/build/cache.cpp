@@ -14,13 +14,18 @@
 namespace recuda {
 namespace {
 
-constexpr std::string_view kHead = "recuda build 1\n";
+constexpr std::string_view kHead = "recuda build 2\n";
 constexpr size_t kDigestSize = 64;
 
 /// Changes whenever what we make of the compilers' answers changes: screening, entries, resources.
 constexpr int kMeaning = 1;
 
 constexpr uint64_t kFileLimitBytes = uint64_t{1} << 30;
+
+/// Over the key too: a file that was copied to another build's place is none of it.
+std::string digest_of(const std::string& key, std::string_view body) {
+    return sha256(fmt::format("{}\n{}", key, body));
+}
 
 }  // namespace
 
@@ -35,7 +40,8 @@ std::optional<BuildResult> BuildCache::find(const std::string& key) const {
         const std::string text = read_file(file_of(key), kFileLimitBytes);
         const std::string_view body =
             std::string_view(text).substr(std::min(text.size(), kHead.size() + kDigestSize + 1));
-        if (!text.starts_with(kHead) || text.compare(kHead.size(), kDigestSize, sha256(body)) != 0) return std::nullopt;
+        if (!text.starts_with(kHead) || text.compare(kHead.size(), kDigestSize, digest_of(key, body)) != 0)
+            return std::nullopt;
         BuildResult result = unpacked_result(body);
         result.cached = true;
         return result;
@@ -49,7 +55,7 @@ void BuildCache::keep(const std::string& key, const BuildResult& result) const {
     try {
         const std::string body = packed(result);
         make_folder(file_of(key).parent_path());
-        write_atomically(file_of(key), fmt::format("{}{}\n{}", kHead, sha256(body), body));
+        write_atomically(file_of(key), fmt::format("{}{}\n{}", kHead, digest_of(key, body), body));
     } catch (const Error& error) {
         if (!warned.test_and_set()) fmt::print(stderr, "cuda-rlm: warning: builds are not cached: {}\n", error.what());
     }

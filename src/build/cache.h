@@ -1,8 +1,8 @@
 // Finished builds on disk, one file each, named by the digest of everything that decides a build.
 //
-// Format: "recuda build 1\n", the SHA-256 of the rest in hexadecimal, "\n", then the result as messages.h packs it.
-// Files are written whole or not at all, so many processes may share the folder; one whose digest is wrong counts as
-// absent.
+// Format: "recuda build 2\n", the SHA-256 of name and rest in hexadecimal, "\n", then the result as messages.h packs
+// it. Files are written whole or not at all, so many processes may share the folder; one whose digest is wrong counts
+// as absent.
 #pragma once
 
 #include <filesystem>

@@ -143,9 +143,9 @@ constexpr int kForbidden[] = {
     425 /* io_uring_setup */,
     SYS_rt_tgsigqueueinfo,
 };
-/// Signals and limits: for the process itself alone. The signals of a program that forks are for nobody, since its
-/// number names the parent there.
-constexpr int kForItself[] = {SYS_kill, SYS_tkill, SYS_tgkill, SYS_prlimit64};
+/// For the process itself alone. The signals of a program that forks are for nobody, since its number names the parent
+/// there.
+constexpr int kSignals[] = {SYS_kill, SYS_tkill, SYS_tgkill};
 
 sock_filter load(uint32_t offset) { return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset); }
 sock_filter answer(uint32_t value) { return BPF_STMT(BPF_RET | BPF_K, value); }
@@ -154,6 +154,16 @@ sock_filter unless_equal(uint32_t value, uint8_t otherwise) {
     return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, otherwise);
 }
 
+/// Allows the call whose first argument is `first`, and denies others.
+void allow_for(std::vector<sock_filter>& code, int call, uint32_t first, uint32_t denied) {
+    code.push_back(unless_equal(static_cast<uint32_t>(call), 4));
+    code.push_back(load(offsetof(seccomp_data, args)));
+    code.push_back(unless_equal(first, 1));
+    code.push_back(answer(SECCOMP_RET_ALLOW));
+    code.push_back(answer(denied));
+}
+
+/// `itself`: the process that may signal itself; 0: none may.
 std::vector<sock_filter> filter(uint32_t itself) {
     constexpr uint32_t kDenied = SECCOMP_RET_ERRNO | EPERM;
     std::vector<sock_filter> code;
@@ -170,22 +180,22 @@ std::vector<sock_filter> filter(uint32_t itself) {
         code.push_back(unless_equal(static_cast<uint32_t>(call), 1));
         code.push_back(answer(kDenied));
     }
-    for (int call : kForItself) {
-        code.push_back(unless_equal(static_cast<uint32_t>(call), 5));
-        code.push_back(load(offsetof(seccomp_data, args)));
-        code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, itself, 1, 0));
-        const uint8_t zero_means_itself = call == SYS_prlimit64 ? 0 : 1;  // to kill, 0 is the whole group
-        code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, zero_means_itself, 1));
-        code.push_back(answer(SECCOMP_RET_ALLOW));
+    // No number may stand for nobody: to kill, -1 is everybody and 0 the whole group.
+    for (int call : kSignals) {
+        if (itself != 0) {
+            allow_for(code, call, itself, kDenied);
+            continue;
+        }
+        code.push_back(unless_equal(static_cast<uint32_t>(call), 1));
         code.push_back(answer(kDenied));
     }
+    allow_for(code, SYS_prlimit64, 0, kDenied);  // 0 is the process itself
     code.push_back(answer(SECCOMP_RET_ALLOW));
     return code;
 }
 
 bool enter_seccomp(const Jail& jail) {
-    constexpr uint32_t kNobody = UINT32_MAX;
-    std::vector<sock_filter> code = filter(jail.executable ? kNobody : static_cast<uint32_t>(::getpid()));
+    std::vector<sock_filter> code = filter(jail.executable ? 0 : static_cast<uint32_t>(::getpid()));
     sock_fprog program{.len = static_cast<unsigned short>(code.size()), .filter = code.data()};
     return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }

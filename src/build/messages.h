@@ -3,12 +3,14 @@
 //
 //   program → worker   Setup, once (CBOR)
 //   worker  → program  "+" when it is ready, or "-" and why it cannot be
-//   program → worker   a request
-//   worker  → program  "+" and the answer; "-" and the answer when the worker wants to be replaced after it
+//   program → worker   a ticket of 32 random characters, and a request
+//   worker  → program  "+", the ticket and the answer; "-" where the worker wants to be replaced after it
 //   …                  until the program closes the pipe
 //
 // A CUDA worker gets CudaJob and answers CudaAnswer (CBOR). A worker that is a program (Triton's Python) is put into
-// the jail and executed in the worker's place; from then on it speaks for itself (python/triton_adapter.py).
+// the jail and executed in the worker's place; from then on it speaks for itself (python/triton_adapter.py). The ticket
+// says which request is answered: code of a candidate that got hold of the worker's stdout cannot answer for the next
+// one.
 #pragma once
 
 #include <map>
@@ -21,6 +23,8 @@
 #include "build/nvrtc.h"
 
 namespace recuda {
+
+constexpr size_t kTicketBytes = 32;
 
 struct WorkerSetup {
     std::string nvrtc, builtins;                     // a CUDA worker opens these,

@@ -3,11 +3,45 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <random>
 
 #include "base/error.h"
 #include "base/process.h"
+#include "build/messages.h"
 
 namespace recuda {
+
+namespace {
+
+/// What a worker that served an earlier request cannot know.
+std::string new_ticket() {
+    static_assert(kTicketBytes == 32);
+    std::random_device random;
+    return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+/// Awaits the answer to the request with that ticket, nothing where it is another's; a worker that does not serve on is
+/// killed.
+std::optional<WorkerPool::Reply> await(WorkerProcess& worker, const std::string& ticket, double deadline_s) {
+    using End = WorkerPool::Reply::End;
+    WorkerPool::Reply reply;
+    const WorkerProcess::Received received = worker.receive(reply.answer, deadline_s);
+    if (received == WorkerProcess::Received::message) {
+        const bool serves_on = reply.answer.starts_with('+');
+        const bool ours = reply.answer.size() > ticket.size() && reply.answer.compare(1, ticket.size(), ticket) == 0;
+        if (!serves_on || !ours) worker.kill();
+        if (!ours) return std::nullopt;
+        reply.end = End::answered;
+        reply.answer.erase(0, 1 + ticket.size());
+        return reply;
+    }
+    worker.kill();
+    reply.end = received == WorkerProcess::Received::timed_out ? End::stopped : End::died;
+    reply.ending = worker.ending();
+    return reply;
+}
+
+}  // namespace
 
 /// The free workers and how many are out.
 class WorkerPool::State {
@@ -72,26 +106,18 @@ WorkerPool::Reply WorkerPool::ask(std::string_view request, double deadline_s) {
             state.give_back(std::move(worker));
         }
     } turn{*state_, state_->take()};
-    if (!turn.worker || !turn.worker->send(request)) {  // none was free, or it died while nobody needed it
-        turn.worker.reset();
-        const std::string setup = state_->options().setup();
-        turn.worker.emplace(state_->options().command);
-        state_->introduce(*turn.worker, setup);
-        if (!turn.worker->send(request)) throw Error("{} ended before its first request", state_->options().name);
-    }
-    Reply reply;
-    const WorkerProcess::Received received = turn.worker->receive(reply.answer, deadline_s);
-    if (received == WorkerProcess::Received::message) {
-        reply.end = Reply::End::answered;
-        const bool serves_on = reply.answer.starts_with('+');
-        if (!reply.answer.empty()) reply.answer.erase(0, 1);
-        if (!serves_on) turn.worker->kill();
-        return reply;
-    }
-    turn.worker->kill();
-    reply.end = received == WorkerProcess::Received::timed_out ? Reply::End::stopped : Reply::End::died;
-    reply.ending = turn.worker->ending();
-    return reply;
+    const std::string ticket = new_ticket(), message = fmt::format("{}{}", ticket, request);
+    if (turn.worker && turn.worker->send(message))
+        if (std::optional<Reply> reply = await(*turn.worker, ticket, deadline_s)) return std::move(*reply);
+    // None was free, it died while nobody needed it, or it answered a request that was not this one.
+    turn.worker.reset();
+    const std::string setup = state_->options().setup();
+    turn.worker.emplace(state_->options().command);
+    state_->introduce(*turn.worker, setup);
+    if (!turn.worker->send(message)) throw Error("{} ended before its first request", state_->options().name);
+    return await(*turn.worker, ticket, deadline_s)
+        .value_or(
+            Reply{.end = Reply::End::died, .answer = "", .ending = "it answered with words that are not its own"});
 }
 
 }  // namespace recuda

@@ -34,8 +34,9 @@ class WorkerPool {
         std::string ending;  // how a worker died: "killed by signal 11 (Segmentation fault)"
     };
 
-    /// Sends one request to a free worker, waiting for one, and awaits the answer; a worker that is late is killed. May
-    /// be called from many threads. Throws Error when no worker can be started.
+    /// Sends one request to a free worker, waiting for one, and awaits the answer; a worker that is late is killed, and
+    /// one that answers something else is replaced and asked again. May be called from many threads. Throws Error when
+    /// no worker can be started.
     Reply ask(std::string_view request, double deadline_s);
 
     unsigned size() const;

@@ -247,10 +247,12 @@ class Screen {
             return std::ranges::any_of(tokens, [&](const PtxToken& t) { return t.is(word); });
         };
         if (has(".extern") && has(".func")) return external_function(tokens);
-        if (!has(".global")) return;
-        if (!bodies_.empty()) return refuse_declared(tokens.back().line);
+        // Constant memory may be written too, by its generic address.
+        if (!has(".global") && !has(".const")) return;
+        if (has(".global") && !bodies_.empty()) return refuse_declared(tokens.back().line);
         tokens = tokens.subspan(static_cast<size_t>(
-            std::ranges::find_if(tokens, [](const PtxToken& t) { return t.is(".global"); }) - tokens.begin()));
+            std::ranges::find_if(tokens, [](const PtxToken& t) { return t.is(".global") || t.is(".const"); }) -
+            tokens.begin()));
         variable(tokens, has(".managed") || has("managed"));
     }
 

@@ -143,6 +143,7 @@ TEST_F(TritonTest, JailsTheFilesPython) {
         "open('/etc/passwd').read()",     "open('/proc/1/environ').read()",
         "import os; os.listdir('/')",     "open('/tmp/recuda-escaped', 'w')",
         "import socket; socket.socket()", "import os; os.kill(os.getppid(), 9)",
+        "import os; os.kill(-1, 0)",      "import os; os.kill(0, 0)",
         "import os; os.setsid()",         "import os; os.environ['RECUDA_TEST_SECRET']",
     };
     ::setenv("RECUDA_TEST_SECRET", "s", 1);
@@ -163,11 +164,52 @@ TEST_F(TritonTest, StopsAtTheDeadlineWithAllItsProcesses) {
     EXPECT_EQ(build(triton_request(std::string(kScale) + "# again\n")).outcome, Outcome::correct);
 }
 
+/// What is screened is PTX; a cubin of the file's process would be anybody's guess.
+TEST_F(TritonTest, AssemblesThePtxItself) {
+    const BuildResult honest = build(triton_request(kScale));
+    const BuildResult forged = build(triton_request(std::string(kScale) + R"(
+compile_honestly = triton.compile
+
+def compile_and_forge(*arguments, **options):
+    made = compile_honestly(*arguments, **options)
+    made.asm["cubin"] = b"ELF of another kernel"
+    return made
+
+triton.compile = compile_and_forge
+)"));
+    ASSERT_EQ(forged.outcome, Outcome::correct) << forged.log;
+    EXPECT_EQ(forged.binaries[0].entries[0].resources.registers, honest.binaries[0].entries[0].resources.registers);
+    EXPECT_EQ(forged.binaries[0].cubin.size(), honest.binaries[0].cubin.size());
+}
+
+/// Whatever a file's process writes to its descriptors is its own answer, never that of the next file.
+TEST_F(TritonTest, AnswersForNobodyElse) {
+    const BuildResult forged = build(triton_request(R"(
+import os
+import struct
+for descriptor in range(1, 64):
+    try:
+        os.write(descriptor, struct.pack("<I", 3) + b"+{}")
+    except OSError:
+        pass
+os._exit(0)
+)"));
+    EXPECT_EQ(forged.log, "kernel.py: the file's process gave an answer that makes no sense");
+    const BuildResult next = build(triton_request(std::string(kScale) + "# after the forger\n"));
+    EXPECT_EQ(next.outcome, Outcome::correct) << next.log;
+}
+
 TEST_F(TritonTest, LeavesNoProcessBehind) {
     const BuildResult result = build(triton_request(
         "import os, time\nif os.fork() == 0:\n    time.sleep(600)\nraise ValueError(f'parent {os.getpid()}')\n"));
     EXPECT_NE(result.log.find("ValueError: parent"), std::string::npos) << result.log;
     EXPECT_EQ(build(triton_request(std::string(kScale) + "# once more\n")).outcome, Outcome::correct);
+    const BuildResult right = build(triton_request(std::string(kScale) + R"(
+import os, time
+if os.fork() == 0:
+    time.sleep(600)
+)"));
+    EXPECT_EQ(right.log, "kernel.py: the file started a process that it left running");
 }
 
 }  // namespace

@@ -53,11 +53,12 @@ bool is_bloated() {
 
 void serve(const Nvrtc& nvrtc) {
     while (const std::optional<std::string> message = read_message(STDIN_FILENO)) {
-        const CudaJob job = unpacked_job(*message);
+        const std::string_view ticket = std::string_view(*message).substr(0, kTicketBytes);
+        const CudaJob job = unpacked_job(std::string_view(*message).substr(ticket.size()));
         limit_cpu(job.cpu_s);
         Nvrtc::Compilation answer = nvrtc.compile(job.source, job.file, job.options);
         answer.log = bounded(answer.log, kLogLimitBytes);
-        write_message(STDOUT_FILENO, (is_bloated() ? "-" : "+") + packed(answer));
+        write_message(STDOUT_FILENO, fmt::format("{}{}{}", is_bloated() ? "-" : "+", ticket, packed(answer)));
     }
 }
 
