@@ -5,8 +5,9 @@
 // compiler declared it (before the first function body; inline assembly can only declare behind it), it is not managed,
 // and no instruction of the module writes through its address: addresses are followed from `mov` and `cvta` through
 // registers, in whatever order the instructions stand, and an address that goes where it cannot be followed (stored
-// to memory, passed to a function) counts as written, except that of a text the compiler made ($str for printf). A
-// variable that is declared without const and only read passes here; screen.h refuses it by the text.
+// to memory, passed to a function) counts as written, except that of a text the compiler made ($str for printf). The
+// same holds for `.const`, whose generic address can be written through. A variable that is declared without const and
+// only read passes here; screen.h refuses it by the text.
 #pragma once
 
 #include <string>

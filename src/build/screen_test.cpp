@@ -93,6 +93,7 @@ TEST(ScreenPtx, AcceptsTables) {
         module_with(table,
                     ".loc 1 2 3\nmov.u64 %rd4, t;\nadd.s64 %rd5, %rd4, %rd3;\nld.global.nc.u32 %r1, "
                     "[%rd5];\nst.global.u32 [%rd2], %r1;"),
+        module_with(".const .align 4 .b8 c[16] = {1, 2};", "ld.const.u32 %r1, [c+4];\nst.global.u32 [%rd2], %r1;"),
         module_with(".global .align 1 .b8 $str[3] = {104, 10};\n.extern .func (.param .b32 r) vprintf (.param .b64 a, "
                     ".param .b64 b);",
                     "mov.u64 %rd4, $str;\ncvta.global.u64 %rd5, %rd4;\n{ // callseq 0\n.param .b64 p0;\nst.param.b64 "
@@ -125,6 +126,8 @@ TEST(ScreenPtx, RefusesState) {
         {module_with(variable + "\n.global .u64 table[1] = {generic(g)};",
                      "mov.u64 %rd1, table; ld.global.u64 %rd2, [%rd1]; st.u32 [%rd2], 1;"),
          "writes to 'g'"},
+        {module_with(".const .align 4 .u32 c;", "cvta.const.u64 %rd1, c;\natom.add.u32 %r1, [%rd1], 1;"),
+         "writes to 'c'"},
         {module_with(".global .attribute(.managed) .align 4 .u32 g;", ""), "managed variable 'g'"},
         {module_with("", "// begin inline asm\n.global .u32 zz;\nst.global.u32 [zz],1;\n// end inline asm"),
          "inline assembly declares"},
