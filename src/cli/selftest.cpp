@@ -117,7 +117,8 @@ int print_sources(const CommandLine& line, const std::vector<SelftestCase>& case
     std::string text;
     for (const SelftestCase& one : cases) {
         if (one.kind == Kind::right || one.text.empty()) continue;
-        document.push_back({{"name", one.name}, {"file", one.kernel}, {"source", json_text(one.text)}});
+        document.push_back(
+            {{"name", one.name}, {"kind", name(one.kind)}, {"file", one.kernel}, {"source", json_text(one.text)}});
         text += fmt::format("{} {}: {}\n{}\n", one.kernel.ends_with(".py") ? "#" : "//", one.name, one.what, one.text);
     }
     if (line.json())

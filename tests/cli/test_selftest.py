@@ -33,6 +33,10 @@ class Selftest(Case):
         for file in sorted((ROOT / "selftest" / "cases").glob("*.toml")):
             for name in re.findall(r"^\[([a-z0-9_]+)\]$", file.read_text(), re.M):
                 self.assertIn(f"`{name}`", text)
+        shown = self.json("selftest", "--source")
+        readme = (ROOT / "README.md").read_text()
+        cheats = 7 + sum("cheat" == one["kind"] for one in shown)  # seven attacks have no source
+        self.assertIn(f"{cheats} in all, and\n{sum('fault' == one['kind'] for one in shown)} honest mistakes", readme)
 
     def test_one_case_with_its_right_kernel(self):
         answer = self.json("selftest", "--only", "missing_barrier", "--device", "vgpu")

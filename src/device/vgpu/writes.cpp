@@ -78,9 +78,9 @@ class Flow {
         }
         if (address == operands.end()) return;
         if (opcode == "cp") return visit_copy(statement);
-        static constexpr std::string_view kReaders[] = {"ld",           "ldu",      "ldmatrix",     "prefetch",
-                                                        "prefetchu",    "mbarrier", "wgmma",        "fence",
-                                                        "createpolicy", "discard",  "applypriority"};
+        static constexpr std::string_view kReaders[] = {"ld",           "ldu",          "ldmatrix", "prefetch",
+                                                        "prefetchu",    "mbarrier",     "wgmma",    "fence",
+                                                        "createpolicy", "applypriority"};
         if (std::find(std::begin(kReaders), std::end(kReaders), opcode) != std::end(kReaders)) return;
         if (opcode == "wmma" && !statement.has("store")) return;
         if (any_of(statement, {"shared", "shared::cta", "shared::cluster", "local", "param", "param::func"})) return;

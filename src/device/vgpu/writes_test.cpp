@@ -53,6 +53,7 @@ TEST(Writes, FollowAddressesToTheirParameters) {
          "ab"},
         {"an atomic", "atom.global.add.u32 %r2, [%rd1], 1;\n", "a"},
         {"a reduction", "red.global.add.u32 [%rd2+4], 1;\n", "b"},
+        {"a discard", "discard.global.L2 [%rd2], 128;\n", "b"},
         {"generic", "cvta.to.global.u64 %rd4, %rd1;\nst.u32 [%rd4], %r1;\n", "a"},
         {"shared memory", "mov.u32 %r2, tile;\nst.shared.u32 [%r2], %r1;\n", ""},
         {"generic shared memory", "mov.u64 %rd4, tile;\ncvta.shared.u64 %rd4, %rd4;\nst.u32 [%rd4], %r1;\n", ""},

@@ -52,6 +52,17 @@ TEST(AsynchronousCopies, SayWhichFormIsUnsupported) {
     }
 }
 
+TEST(Discard, LeavesNothingToRelyOn) {
+    Machine machine(kernel("discard.global.L2 [%rd0+128], 128;"), "k.ptx",
+                    {.target = "sm_100a", .seed = 7, .threads = 1});
+    machine.buffer("x", iota<int>(256));
+    EXPECT_EQ(machine.run("k", {1}, {1}, {machine.at("x")}).outcome, Outcome::correct);
+    const std::vector<int> x = machine.values<int>("x", 256);
+    for (int i = 0; i < 256; ++i) EXPECT_EQ(x[i] == i, i < 32 || i >= 64) << i;
+    EXPECT_EQ(run("discard.global.L2 [%rd0+64], 128;").reports.at(0).check, Check::misaligned);
+    EXPECT_EQ(run("discard.global.L2 [%rd0+1024], 128;").reports.at(0).check, Check::out_of_bounds);
+}
+
 TEST(AsynchronousCopies, ReportWhatTheyCannotDo) {
     const std::string kTo = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes ";
     const std::tuple<std::string, Check, const char*> kFaults[] = {

@@ -290,7 +290,7 @@ constexpr OpRow kRows[] = {
     {"st", decode_st},
     {"prefetch", decode_hint},
     {"prefetchu", decode_hint},
-    {"discard", decode_hint},
+    {"discard", decode_discard},
     {"applypriority", decode_hint},
     {"createpolicy", decode_createpolicy},
     {"membar", decode_fence},

@@ -44,6 +44,8 @@ void decode_async_copy(Decoder& decoder, const ptx::Statement& statement, Instru
 /// cp.async.bulk and cp.reduce.async.bulk (bulk.cpp), of tensors too (tensor_copy.cpp).
 void decode_bulk(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 void decode_tensor_copy(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
+/// discard (discard.cpp).
+void decode_discard(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 /// st.async and red.async (bulk.cpp).
 void decode_remote(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 
