@@ -179,6 +179,20 @@ TEST(LaunchPlan, RefusesWhatCannotBeLaunched) {
     }
 }
 
+TEST(LaunchPlan, EarlyLaunchesWaitForTheOneBefore) {
+    const Entry entry{.name = "rms"};
+    const Binary waits{.ptx = ".entry rms() { griddepcontrol.wait; ret; }", .entries = {entry}},
+        begins{.ptx = ".entry rms() { ret; }", .entries = {entry}};
+    const auto fitted = [](const char* launches, const Binary& binary) {
+        LaunchPlan planned = plan(parsed(launches), {}, rmsnorm_task(), {{"T", 3}, {"H", 8}}, {});
+        fit(planned, {&binary, 1}, {});
+    };
+    const char* const kBehind = "//! launch rms<<<T, 128>>>()\n//! launch rms<<<T, 128, 0, pdl>>>()\n";
+    EXPECT_NO_THROW(fitted(kBehind, waits));
+    EXPECT_THROW(fitted(kBehind, begins), LaunchRefused);
+    EXPECT_NO_THROW(fitted("//! launch rms<<<T, 128, 0, pdl>>>()\n", begins)) << "there is none before it";
+}
+
 TEST(LaunchPlan, ChecksArgumentsAgainstTheKernel) {
     const KernelFile file = parsed("//! launch rms<<<T, 128, 1024>>>(x, eps, T)\n");
     const LaunchPlan planned = plan(file, {}, rmsnorm_task(), {{"T", 3}, {"H", 8}}, {});

@@ -198,6 +198,17 @@ void fit_entry(PlannedLaunch& launch, const Entry& entry) {
                                     .value = std::vector<std::byte>(8)});
 }
 
+/// A launch that may begin before its predecessor has ended must wait for it where it needs what that one wrote, which
+/// is why it comes second. That some kernel of its module waits is all that is looked for.
+void check_early_launch(const LaunchPlan& plan, const PlannedLaunch& launch, const Binary& binary) {
+    const bool early = launch.programmatic && &launch != &plan.launches.front();
+    if (early && !binary.ptx.empty() && binary.ptx.find("griddepcontrol.wait") == std::string::npos)
+        throw LaunchRefused(
+            "{}: a launch with pdl must wait for the one before it (griddepcontrol.wait, "
+            "cudaGridDependencySynchronize()), which this kernel never does",
+            launch.kernel);
+}
+
 }  // namespace
 
 LaunchPlan plan(const KernelFile& file, const Point& point, const Task& task, const Variables& axes,
@@ -289,6 +300,7 @@ void fit(LaunchPlan& plan, std::span<const Binary> binaries, const DeviceLimits&
         fit_entry(launch, *entry);
         check_dimensions(launch, limits);
         check_entry(launch, *entry, limits);
+        check_early_launch(plan, launch, binaries[launch.unit]);
     }
 }
 
