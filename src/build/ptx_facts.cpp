@@ -109,7 +109,7 @@ class Reader {
         const Parts types = matrix_types(parts);
         if (types.empty()) return note(FactKind::tensor_core, std::string(at_->opcode));
         const std::string_view sums = types.front(), a = types.size() > 2 ? types[1] : "f16",
-                               b = types.size() > 3 ? types[2] : a;
+                               b = types.size() > 2 ? types[2] : a;
         std::string inputs(a);
         if (a != b) inputs += fmt::format(" and {}", b);
         note(FactKind::tensor_core, fmt::format("{} {} {}, sums in {}", parts.front(), shape_of(parts), inputs, sums));
