@@ -98,9 +98,9 @@ def main():
         folder = pathlib.Path(name)
         make_home(words.home, folder / "home", words.candidates, words.seed)
         out = folder / "run"
-        command = [str(words.program.resolve()), "run", "--task", TASK, "--preset", "offline", "--device", words.device,
-                   "--num-candidates", str(words.candidates), "--out-dir", str(out), "--db", str(folder / "main.duckdb"), "--json"]
-        command += ["--no-vgpu-filter"] if words.no_vgpu_filter else []
+        asked = ["run", "--task", TASK, "--preset", "offline", "--device", words.device, "--num-candidates", str(words.candidates)]
+        asked += ["--no-vgpu-filter"] if words.no_vgpu_filter else []
+        command = [str(words.program.resolve()), *asked, "--out-dir", str(out), "--db", str(folder / "main.duckdb"), "--json"]
         environment = {**os.environ, "RECUDA_HOME": str(folder / "home"), "RECUDA_CACHE": str(folder / "cache")}
         start = time.monotonic()
         with subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
@@ -112,7 +112,7 @@ def main():
             sys.exit(f"throughput.py: the run ended with {process.returncode} after {len(lines)} candidates")
         run = json.loads((out / "run.json").read_text(encoding="utf-8"))
         starts = run.get("starts") or [run]
-        result = {"task": TASK, "command": " ".join(command[1:]), "cores": os.cpu_count(),
+        result = {"task": TASK, "command": " ".join(asked), "cores": os.cpu_count(),
                   **figures(lines, first, last, whole), "environment": starts[-1].get("environment")}
     print(json.dumps(result, indent=1))
 

@@ -91,8 +91,9 @@ Pass pass_over(const Expected& expected, const std::vector<double>& seen) {
                 pass.bias_sum += wanted > 0 ? difference : -difference;
                 ++pass.bias_count;
             }
-            const double relative = ratio(error, std::fabs(wanted) + rms);
-            if (relative > pass.worst_element) pass.worst_element = relative, pass.worst_at = i;
+            // Multiplied, not divided: this is the loop that judging spends its time in.
+            const double scale = std::fabs(wanted) + rms;
+            if (error > pass.worst_element * scale) pass.worst_element = ratio(error, scale), pass.worst_at = i;
         }
         pass.all.add(sums);
         pass.rows.push_back(sums);
