@@ -36,6 +36,7 @@ void count(SassFacts& facts, std::string_view instruction) {
     const std::string_view opcode = instruction.substr(0, end);
     const std::vector<std::string_view> parts = split(opcode, '.');
     const std::string_view stem = parts.front();
+    if (stem == "NOP") return;  // padding
     ++facts.instructions;
     if (is_matrix(stem) && facts.tensor_cores.size() < kMostNames) ++facts.tensor_cores[one_line(opcode, 60)];
     if (stem == "LDG") ++facts.global_loads[access_bytes(parts)];
