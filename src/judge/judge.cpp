@@ -17,7 +17,11 @@
 namespace recuda {
 namespace {
 
-unsigned host_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
+/// Threads that prepare candidates: one a core, but a card's process and the thread that judges have theirs.
+unsigned host_threads(DeviceKind kind) {
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    return kind == DeviceKind::vgpu || cores <= 2 ? cores : cores - 2;
+}
 
 std::string device_words(const DeviceInfo& info, const std::string& target) {
     std::string text = fmt::format("{} ({}), {} SMs, L2 {} MiB", info.name, target, info.sm_count, info.l2_bytes >> 20);
@@ -40,7 +44,7 @@ class Judge : public Evaluator {
     Judge(Task task, std::unique_ptr<Device> device, Builder& builder, const JudgeOptions& options)
         : session_(std::move(task), std::move(device), builder, options), options_(options) {
         options_.target = session_.target();
-        filters_.resize(host_threads());
+        filters_.resize(host_threads(session_.info().kind));
     }
 
     void prepare() override { session_.open(); }
@@ -55,7 +59,7 @@ class Judge : public Evaluator {
                              [&](const Candidate& candidate, Order order, unsigned thread, const std::stop_token& end) {
                                  return prepared(candidate, std::move(order), depth, thread, end);
                              },
-                         .threads = host_threads()});
+                         .threads = static_cast<unsigned>(filters_.size())});
         for (const Candidate& candidate : candidates) {
             std::optional<Prepared> next = preparation.next(stop);
             if (!next || stop.stop_requested()) return;
@@ -113,7 +117,7 @@ class Judge : public Evaluator {
     Session session_;
     JudgeOptions options_;
     std::mutex opening_;
-    std::vector<std::unique_ptr<Filter>> filters_;  // one a thread, made when first needed
+    std::vector<std::unique_ptr<Filter>> filters_;  // one a preparing thread, made when first needed
 };
 
 }  // namespace
