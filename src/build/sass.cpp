@@ -66,17 +66,29 @@ SassFacts disassembled(const std::string& program, const std::string& cubin) {
     const TemporaryFolder folder;
     const std::filesystem::path input = folder.path() / "kernel.cubin";
     write_atomically(input, cubin);
-    const ProcessResult told = run_process({this_program(), "compile-worker"},
-                                           {.input = jailed(program, folder.path(), input.string()),
-                                            .deadline_s = kDeadlineSeconds,
-                                            .output_limit_bytes = kMostListingBytes,
-                                            .environment = {},
-                                            .folder = {}});
+    const ProcessResult told =
+        run_process({this_program(), "compile-worker"}, {.input = jailed(program, folder.path(), input.string()),
+                                                         .deadline_s = kDeadlineSeconds,
+                                                         .output_limit_bytes = kMostListingBytes,
+                                                         .environment = {},
+                                                         .folder = {}});
     SassFacts facts;
     if (told.status == 0 && !told.timed_out) facts = read_sass(told.out);
     if (facts.instructions == 0)
         facts.problem = told.timed_out ? "the disassembler had to be stopped"
                                        : one_line("the disassembler failed: " + told.err + told.out, 300);
+    return facts;
+}
+
+SassFacts facts_of(const std::string& program, const std::string& cubin) {
+    SassFacts facts;
+    try {
+        if (cubin.size() > kMostCubinBytes) throw Error("the machine code is too large to be disassembled");
+        facts = disassembled(program, cubin);
+    } catch (const Error& error) {
+        facts.problem = error.what();
+    }
+    facts.tool = std::filesystem::path(program).filename().string();
     return facts;
 }
 
@@ -96,21 +108,18 @@ SassFacts read_sass(std::string_view listing) {
     return facts;
 }
 
-std::optional<SassFacts> sass_facts(const std::string& cubin) {
+std::optional<SassFacts> sass_facts(const std::vector<Binary>& binaries) {
     const Tool& tool = toolchain().disassembler;
-    if (tool.state != Tool::State::ok || cubin.empty()) return std::nullopt;
-    SassFacts facts;
-    if (cubin.size() > kMostCubinBytes) {
-        facts.problem = "the machine code is too large to be disassembled";
-    } else {
-        try {
-            facts = disassembled(tool.path, cubin);
-        } catch (const Error& error) {
-            facts.problem = error.what();
-        }
+    std::optional<SassFacts> all;
+    for (const Binary& binary : binaries) {
+        if (tool.state != Tool::State::ok || binary.cubin.empty()) continue;
+        const SassFacts one = facts_of(tool.path, binary.cubin);
+        if (all)
+            all->add(one);
+        else
+            all = one;
     }
-    facts.tool = std::filesystem::path(tool.path).filename().string();
-    return facts;
+    return all;
 }
 
 }  // namespace recuda

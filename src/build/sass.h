@@ -3,16 +3,17 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <string_view>
+#include <vector>
 
+#include "kernel/binary.h"
 #include "kernel/facts.h"
 
 namespace recuda {
 
-/// Nothing where there is no disassembler; `problem` says why where there is one and it fails. Starts a process (about
-/// a tenth of a second).
-std::optional<SassFacts> sass_facts(const std::string& cubin);
+/// All kernels of one build together. Nothing where there is no disassembler or no cubin; `problem` says why where
+/// there are and it fails. Starts a process a binary (about a tenth of a second).
+std::optional<SassFacts> sass_facts(const std::vector<Binary>& binaries);
 
 /// What `nvdisasm -c` printed, counted.
 SassFacts read_sass(std::string_view listing);

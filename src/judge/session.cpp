@@ -57,19 +57,6 @@ Evaluation begun(const Candidate& candidate, const Task& task, const Built& buil
     return evaluation;
 }
 
-/// Facts of the machine code of one build, all its kernels together.
-std::optional<SassFacts> sass_of(const std::vector<Binary>& binaries) {
-    std::optional<SassFacts> all;
-    for (const Binary& binary : binaries) {
-        const std::optional<SassFacts> one = sass_facts(binary.cubin);
-        if (one && all)
-            all->add(*one);
-        else if (one)
-            all = one;
-    }
-    return all;
-}
-
 void conclude(Evaluation& evaluation, Outcome outcome, const std::string& log) {
     evaluation.outcome = evaluation.verdict.outcome = outcome;
     if (!log.empty()) evaluation.verdict.log = log;
@@ -182,8 +169,7 @@ Judged Session::judge(const Candidate& candidate, Built built, Depth depth, bool
         conclude(evaluation, Outcome::refused, why);
     if (evaluation.outcome == Outcome::correct) {
         std::future<std::optional<SassFacts>> sass;
-        if (depth == Depth::whole)
-            sass = std::async(std::launch::async, sass_of, std::vector<Binary>(built.binaries.front()));
+        if (depth == Depth::whole) sass = std::async(std::launch::async, sass_facts, built.binaries.front());
         judge_built(judged, std::move(built), depth, stop_at_failure, stop);
         if (sass.valid()) evaluation.facts.sass = sass.get();
     }
