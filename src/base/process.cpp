@@ -350,6 +350,8 @@ void write_message(int descriptor, std::string_view message) {
         throw Error("the other side of the pipe is gone");
 }
 
+std::string framed_message(std::string_view message) { return length_prefix(message).append(message); }
+
 std::string this_program() {
     std::array<char, 4096> path{};
     const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);

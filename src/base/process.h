@@ -59,6 +59,8 @@ class WorkerProcess {
 /// The child's side: reads one message from stdin (nullopt at its end), writes one to stdout.
 std::optional<std::string> read_message(int descriptor);
 void write_message(int descriptor, std::string_view message);
+/// A message as it goes over the pipe, for a child that gets one alone (ProcessOptions::input).
+std::string framed_message(std::string_view message);
 
 /// Path of the running program, to start it again as a worker.
 std::string this_program();

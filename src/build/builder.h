@@ -44,6 +44,7 @@ struct BuildRequest {
     bool candidate = true;  // false: what a user runs as it stands, or a reference of ours; nothing is `refused` then
     bool cubin = true;      // false: PTX alone (the virtual GPU needs no more); resources are then unknown
     double deadline_s = 30;
+    bool operator==(const BuildRequest&) const = default;
 };
 
 struct BuildResult {

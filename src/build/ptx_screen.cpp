@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "build/ptx_text.h"
+#include "build/ptx_instructions.h"
 
 namespace recuda {
 namespace {
@@ -32,37 +32,6 @@ bool is_compiler_text(std::string_view name) {
            name.starts_with("assertFile_") || name.starts_with("assertMessage_") || name.starts_with("printfFormat_");
 }
 
-/// One instruction: its opcode and the tokens of each operand.
-struct Instruction {
-    std::string_view opcode;
-    std::vector<Tokens> operands;
-    uint32_t line = 0;
-};
-
-/// Splits the tokens of a statement without its ';' at the commas outside brackets.
-Instruction instruction_of(Tokens tokens) {
-    Instruction instruction;
-    if (!tokens.empty() && tokens[0].is("@")) {  // @%p1 or @!%p1
-        const size_t skipped = tokens.size() > 1 && tokens[1].is("!") ? 3 : 2;
-        tokens = tokens.subspan(std::min(skipped, tokens.size()));
-    }
-    if (tokens.empty()) return instruction;
-    instruction.opcode = tokens[0].text;
-    instruction.line = tokens[0].line;
-    size_t first = 1;
-    int depth = 0;
-    for (size_t i = 1; i <= tokens.size(); ++i) {
-        if (i < tokens.size()) {
-            if (tokens[i].is("{") || tokens[i].is("[") || tokens[i].is("(")) ++depth;
-            if (tokens[i].is("}") || tokens[i].is("]") || tokens[i].is(")")) --depth;
-            if (depth > 0 || !tokens[i].is(",")) continue;
-        }
-        if (i > first) instruction.operands.push_back(tokens.subspan(first, i - first));
-        first = i + 1;
-    }
-    return instruction;
-}
-
 /// Where addresses of global variables go in one module.
 class Flow {
  public:
@@ -73,7 +42,7 @@ class Flow {
     bool knows(std::string_view name) const { return globals_.contains(name); }
 
     /// Follows a function's instructions until nothing new is learned. Returns the first offence or "".
-    std::string follow(const std::vector<Instruction>& body) {
+    std::string follow(const std::vector<PtxInstruction>& body) {
         held_.clear();
         std::unordered_map<std::string_view, std::vector<size_t>> readers;  // of a register
         for (size_t i = 0; i < body.size(); ++i)
@@ -93,7 +62,7 @@ class Flow {
                     pending.push_back(reader);
                 }
         }
-        for (const Instruction& instruction : body)
+        for (const PtxInstruction& instruction : body)
             if (std::string why = offence(instruction); !why.empty()) return why;
         return "";
     }
@@ -127,7 +96,7 @@ class Flow {
     }
 
     /// The registers of which it is now known that they hold more.
-    std::vector<std::string_view> step(const Instruction& instruction) {
+    std::vector<std::string_view> step(const PtxInstruction& instruction) {
         const Effect effect = effect_of(instruction.opcode);
         if (instruction.operands.empty() || (effect != Effect::computes && effect != Effect::loads)) return {};
         Names names;
@@ -151,7 +120,7 @@ class Flow {
         return learned;
     }
 
-    std::string offence(const Instruction& instruction) const {
+    std::string offence(const PtxInstruction& instruction) const {
         const auto says = [&](const Names& names, std::string_view what) {
             return names.empty() ? std::string()
                                  : fmt::format("line {} of the PTX {} '{}'", instruction.line, what,
@@ -172,7 +141,7 @@ class Flow {
     }
 
     template <typename Says>
-    std::string call_offence(const Instruction& instruction, const Says& says) const {
+    std::string call_offence(const PtxInstruction& instruction, const Says& says) const {
         for (Tokens operand : instruction.operands) {
             Names names = held_by(operand);
             std::erase_if(names, is_compiler_text);
@@ -194,7 +163,7 @@ class Screen {
         declarations();
         if (!why_.empty() || flow_.empty()) return why_;
         for (const auto& [open, end] : bodies_)
-            if (std::string why = flow_.follow(instructions(open + 1, end - 1)); !why.empty())
+            if (std::string why = flow_.follow(ptx_instructions(tokens_, open + 1, end - 1)); !why.empty())
                 return fmt::format("a variable in device memory that outlives the launch is refused: {}", why);
         return "";
     }
@@ -282,42 +251,6 @@ class Screen {
         if (managed)
             why_ = fmt::format("managed variable '{}' is refused: it would outlive the launch", one_line(name, 200));
         flow_.declare(name);
-    }
-
-    /// The instructions of a body, those in its nested blocks included.
-    std::vector<Instruction> instructions(size_t first, size_t end) const {
-        std::vector<Instruction> all;
-        size_t begin = first;
-        for (size_t i = first; i < end; ++i) {
-            if (i == begin && tokens_[i].is(".loc")) {
-                begin = behind_location(i);
-                i = begin - 1;
-                continue;
-            }
-            const PtxToken& token = tokens_[i];
-            const bool block = i == begin && (token.is("{") || token.is("}"));
-            const bool label = token.is(":") && i == begin + 1;
-            if (!block && !label && !token.is(";") && !(token.is("}") && closes_block(i))) continue;
-            if (token.is(";") && !tokens_[begin].text.starts_with('.'))
-                all.push_back(instruction_of(Tokens(tokens_).subspan(begin, i - begin)));
-            begin = i + 1;
-        }
-        return all;
-    }
-
-    /// `.loc 1 16 0, function_name $L__info_string0 + 12, inlined_at 1 9 3` has no ';'.
-    size_t behind_location(size_t at) const {
-        at += 4;
-        while (at + 1 < tokens_.size() && tokens_[at].is(",")) {
-            at += tokens_[at + 1].is("inlined_at") ? 5 : 3;
-            if (at + 1 < tokens_.size() && tokens_[at].is("+")) at += 2;
-        }
-        return at;
-    }
-
-    /// A '}' behind a ';' closes a block; one behind a register closes a vector.
-    bool closes_block(size_t at) const {
-        return tokens_[at - 1].is(";") || tokens_[at - 1].is("}") || tokens_[at - 1].is(":");
     }
 
     std::vector<PtxToken> tokens_;

@@ -22,6 +22,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kNvrtcLibrary = "libnvrtc.so.13";
 constexpr std::string_view kAdvice = "run ./setup, or set CUDA_HOME to a CUDA toolkit 13.x";
+constexpr const char* kDisassemblerAdvice =
+    "without it facts come from PTX alone; it comes with CUDA toolkits and with Triton (./setup)";
 
 std::string environment(const char* name) {
     const char* value = std::getenv(name);
@@ -91,10 +93,20 @@ void find_headers(const fs::path& root, Toolchain& chain) {
     }
 }
 
-void find_ptxas(const fs::path& program, Toolchain& chain) {
-    if (is_program(program))
-        chain.ptxas = {
-            .name = "ptxas", .state = Tool::State::ok, .version = {}, .path = program.string(), .advice = {}};
+void find_program(const fs::path& program, Tool& tool) {
+    if (tool.state == Tool::State::ok || !is_program(program)) return;
+    tool = {.name = tool.name, .state = Tool::State::ok, .version = {}, .path = program.string(), .advice = {}};
+}
+
+/// The folder of NVIDIA's programs in a Python environment that has Triton, or "".
+fs::path programs_of_triton(const fs::path& environment) {
+    std::error_code ignored;
+    if (environment.empty()) return {};
+    for (const auto& python : fs::directory_iterator(environment / "lib", ignored))
+        if (const fs::path programs = python.path() / "site-packages/triton/backends/nvidia/bin";
+            fs::is_directory(programs, ignored))
+            return programs;
+    return {};
 }
 
 /// Folders at or above the program, and the home folder: where .deps may lie.
@@ -141,11 +153,11 @@ Toolchain look() {
     if (const std::string home = environment("CUDA_HOME"); !home.empty()) roots.push_back(home);
     roots.push_back("/usr/local/cuda");
     if (const fs::path deps = deps_folder("cuda"); !deps.empty()) roots.push_back(deps.string());
-    const std::string ptxas = environment("TRITON_PTXAS_PATH");
-    Toolchain chain = detail::find_toolchain(roots, ptxas);
+    const std::string ptxas = environment("TRITON_PTXAS_PATH"), triton = programs_of_triton(deps_folder("triton"));
+    Toolchain chain = detail::find_toolchain(roots, ptxas, triton);
     if (chain.nvrtc.state == Tool::State::ok && chain.headers.state == Tool::State::ok) return chain;
     for (std::string& root : site_packages_roots()) roots.push_back(std::move(root));
-    return detail::find_toolchain(roots, ptxas);
+    return detail::find_toolchain(roots, ptxas, triton);
 }
 
 constexpr const char* kAskPython =
@@ -198,7 +210,7 @@ void ask_nvrtc_version(Tool& tool, const std::string& builtins) {
     }
 }
 
-void ask_ptxas_version(Tool& tool) {
+void ask_version(Tool& tool) {
     try {
         tool.version = version_in(
             run_process({tool.path, "--version"}, {.input = {}, .deadline_s = 10, .environment = {}, .folder = {}})
@@ -225,19 +237,22 @@ std::string header_version(const std::string& folder) {
 
 namespace detail {
 
-Toolchain find_toolchain(const std::vector<std::string>& roots, const std::string& ptxas) {
+Toolchain find_toolchain(const std::vector<std::string>& roots, const std::string& ptxas, const std::string& triton) {
     const std::string advice(kAdvice);
     Toolchain chain{.nvrtc = {.name = "NVRTC", .version = {}, .path = {}, .advice = advice},
                     .headers = {.name = "CUDA headers", .version = {}, .path = {}, .advice = advice},
                     .ptxas = {.name = "ptxas", .version = {}, .path = {}, .advice = advice},
+                    .disassembler = {.name = "nvdisasm", .version = {}, .path = {}, .advice = kDisassemblerAdvice},
                     .include_folders = {},
                     .nvrtc_builtins = {}};
-    if (!ptxas.empty()) find_ptxas(ptxas, chain);
+    if (!ptxas.empty()) find_program(ptxas, chain.ptxas);
     for (const std::string& root : roots) {
         if (chain.nvrtc.state != Tool::State::ok) find_nvrtc(root, chain);
         if (chain.headers.state != Tool::State::ok) find_headers(root, chain);
-        if (chain.ptxas.state != Tool::State::ok) find_ptxas(fs::path(root) / "bin/ptxas", chain);
+        find_program(fs::path(root) / "bin/ptxas", chain.ptxas);
+        find_program(fs::path(root) / "bin/nvdisasm", chain.disassembler);
     }
+    if (!triton.empty()) find_program(fs::path(triton) / "nvdisasm", chain.disassembler);
     return chain;
 }
 
@@ -277,7 +292,8 @@ std::vector<Tool> inspect_toolchain() {
     Toolchain chain = toolchain();
     if (chain.nvrtc.state == Tool::State::ok) ask_nvrtc_version(chain.nvrtc, chain.nvrtc_builtins);
     if (chain.headers.state == Tool::State::ok) chain.headers.version = header_version(chain.headers.path);
-    if (chain.ptxas.state == Tool::State::ok) ask_ptxas_version(chain.ptxas);
+    if (chain.ptxas.state == Tool::State::ok) ask_version(chain.ptxas);
+    if (chain.disassembler.state == Tool::State::ok) ask_version(chain.disassembler);
     Tool triton{
         .name = "Triton", .version = {}, .path = {}, .advice = "run ./setup, or install triton for python3 with pip"};
     if (const TritonPython* python = triton_python())
@@ -286,7 +302,7 @@ std::vector<Tool> inspect_toolchain() {
                   .version = python->version,
                   .path = python->interpreter,
                   .advice = {}};
-    return {chain.nvrtc, chain.headers, chain.ptxas, triton};
+    return {chain.nvrtc, chain.headers, chain.ptxas, chain.disassembler, triton};
 }
 
 }  // namespace recuda

@@ -1,5 +1,6 @@
-// Which compilers there are: NVRTC and CUDA headers, ptxas, Triton's Python, in the order that the contract promises
-// (CUDA_HOME, /usr/local/cuda, .deps/ beside the program, Python's site-packages; ptxas also TRITON_PTXAS_PATH).
+// Which compilers there are: NVRTC and CUDA headers, ptxas, nvdisasm, Triton's Python, in the order that the contract
+// promises (CUDA_HOME, /usr/local/cuda, .deps/ beside the program, Python's site-packages; ptxas also
+// TRITON_PTXAS_PATH).
 #pragma once
 
 #include <optional>
@@ -11,7 +12,7 @@ namespace recuda {
 
 /// A tool that was found, or why not.
 struct Tool {
-    std::string name;  // "NVRTC", "CUDA headers", "ptxas", "Triton"
+    std::string name;  // "NVRTC", "CUDA headers", "ptxas", "nvdisasm", "Triton"
     enum class State { ok, missing, unusable } state = State::missing;
     std::string version;  // "13.0.88"
     std::string path;
@@ -20,6 +21,7 @@ struct Tool {
 
 struct Toolchain {
     Tool nvrtc, headers, ptxas;
+    Tool disassembler;                         // nvdisasm, CUDA's or the one that Triton brings; not needed
     std::vector<std::string> include_folders;  // CUDA's, then CCCL's where it stands apart
     std::string nvrtc_builtins;  // full path of libnvrtc-builtins, loaded before NVRTC; "" where the loader finds it
 };
@@ -48,8 +50,10 @@ std::string fingerprint(const std::string& path);
 std::vector<Tool> inspect_toolchain();
 
 namespace detail {
-/// What `toolchain` does, for CUDA folders given in order; `ptxas` goes before theirs where it is a program.
-Toolchain find_toolchain(const std::vector<std::string>& roots, const std::string& ptxas);
+/// What `toolchain` does, for CUDA folders given in order; `ptxas` goes before theirs where it is a program, programs
+/// of the folder `triton` come after them.
+Toolchain find_toolchain(const std::vector<std::string>& roots, const std::string& ptxas,
+                         const std::string& triton = {});
 }  // namespace detail
 
 }  // namespace recuda

@@ -63,7 +63,7 @@ TEST(Toolchain, UnknownLibraryOfUsesIsAnError) { EXPECT_THROW(use_folders("boost
 
 TEST(Toolchain, InspectNamesEachToolOnce) {
     const std::vector<Tool> tools = inspect_toolchain();
-    ASSERT_EQ(tools.size(), 4u);
+    ASSERT_EQ(tools.size(), 5u);
     for (const Tool& tool : tools) {
         EXPECT_EQ(tool.state == Tool::State::ok, tool.advice.empty()) << tool.name << tool.advice;
         EXPECT_EQ(tool.state == Tool::State::ok, !tool.version.empty()) << tool.name;

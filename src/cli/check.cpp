@@ -58,6 +58,7 @@ Json refused(const KernelFile& file, const Task& task, const std::string& why) {
             {"reports", Json::array()},
             {"workloads", Json::array()},
             {"resources", to_json(Resources{})},
+            {"facts", to_json(Facts{})},
             {"counters", nullptr},
             {"log", why}};
 }
@@ -95,6 +96,7 @@ Json described(const Checked& checked, const DeviceInfo& gpu) {
                   {"workloads", workloads},
                   {"left_out", evaluation.verdict.left_out},
                   {"resources", to_json(evaluation.resources)},
+                  {"facts", to_json(evaluation.facts)},
                   {"counters", checked.counters ? to_json(*checked.counters) : Json()},
                   {"measurements", measurements},
                   {"schedules", to_json(checked.schedules)},
@@ -133,6 +135,7 @@ std::string story(const Checked& checked, const KernelFile& file, const DeviceIn
         text +=
             fmt::format("  {:<24} {:.0f} ns (median of {}; {:.0f} to {:.0f})\n", shown(Axes(measurement.axes)),
                         measurement.median_ns, measurement.samples_ns.size(), measurement.low_ns, measurement.high_ns);
+    if (const std::string facts = shown(evaluation.facts); !facts.empty()) text += fmt::format("  code: {}\n", facts);
     text += shown(profile_of(checked, gpu), file.text, colours(1));
     if (!evaluation.verdict.log.empty()) text += "\n" + evaluation.verdict.log + "\n";
     return text;

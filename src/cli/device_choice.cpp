@@ -70,4 +70,9 @@ std::unique_ptr<Device> make_device(const DeviceChoice& choice) {
     return make_virtual(choice);
 }
 
+std::function<std::unique_ptr<Device>()> filter_for(const DeviceInfo& card) {
+    if (card.kind == DeviceKind::vgpu || !is_target(card.target)) return nullptr;
+    return [target = card.target] { return make_vgpu({.target = target, .threads = 1}); };
+}
+
 }  // namespace recuda

@@ -9,10 +9,10 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "build/builder.h"
+#include "build/ptx_facts.h"
 #include "device/counters.h"
 #include "device/gpus.h"
 #include "device/limits.h"
-#include "judge/float_atomics.h"
 
 namespace recuda {
 namespace {
@@ -196,7 +196,7 @@ ExecResult run_exec(const ExecRequest& request) {
     // After a fault a GPU's memory is gone; the virtual GPU still shows what was written until then.
     if (outcome == Outcome::correct || is_virtual)
         for (const ExecBuffer& buffer : request.buffers) result.buffers.emplace(buffer.name, on.read(buffer));
-    result.orders.exact = float_atomic(binary.ptx).empty();
+    result.orders.exact = ptx_facts(binary.ptx, binary.file).find(FactKind::float_atomic) == nullptr;
     if (outcome == Outcome::correct && is_virtual) run_other_orders(result, request, launch, on, *device);
     if (!result.execution.counters) return result;
     const DeviceInfo gpu = request.gpu.empty() ? device->info() : gpu_named(request.gpu);

@@ -35,7 +35,7 @@ struct RunWords {
     std::string task, preset, out_dir, db, baselines = "plain", program, policy;
     int64_t num_candidates = 24, repair_attempts = 2;
     double time_limit_s = 0;
-    bool retrieval = false, resume = false;
+    bool retrieval = false, resume = false, no_filter = false;
     DeviceChoice device;
 
     bool parse(CommandLine& line) {
@@ -53,6 +53,8 @@ struct RunWords {
         line.option("--out-dir", "D", out_dir, "Run folder; default: artifacts/runs/TASK/TIME");
         line.option("--db", "FILE", db, "Main store; default: RECUDA_DB, else results.duckdb in the current folder");
         line.flag("--resume", resume, "Go on with the run in --out-dir");
+        line.flag("--no-vgpu-filter", no_filter,
+                  "On a GPU: do not screen candidates on the virtual GPU before the GPU sees them");
         device.declare(line);
         line.example("cuda-rlm run --task nano30b_rmsnorm --preset offline --out-dir artifacts/rmsnorm");
         return line.parse();
@@ -158,9 +160,9 @@ int run_command(CommandLine& line) {
 
     std::unique_ptr<Device> device = make_device(words.device);
     const std::unique_ptr<Builder> builder = make_builder();
-    const std::unique_ptr<Evaluator> judge =
-        make_judge(task, std::move(device), *builder,
-                   {.target = words.device.target, .seed = words.device.seed, .baselines = options.baselines});
+    JudgeOptions judging{.target = words.device.target, .seed = words.device.seed, .baselines = options.baselines};
+    if (!words.no_filter) judging.filter_device = filter_for(device->info());
+    const std::unique_ptr<Evaluator> judge = make_judge(task, std::move(device), *builder, judging);
     std::vector<std::string> notes;
     const Space space(task, seeds_of(task, notes), workloads_of(task, judge->measures_time()), judge->limits(),
                       options.seed);

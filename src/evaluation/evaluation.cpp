@@ -100,6 +100,19 @@ BaselineMeasurement baseline_from_json(const Json& json) {
     return baseline;
 }
 
+Filtered filtered_from_json(const Json& json) {
+    Filtered filtered;
+    json.at("device").get_to(filtered.device);
+    filtered.outcome = outcome_named(json.at("outcome").get<std::string>());
+    json.at("complete").get_to(filtered.complete);
+    for (const Json& workload : json.at("workloads")) filtered.workloads.push_back(workload_from_json(workload));
+    for (const Json& report : json.at("reports")) filtered.reports.push_back(report_from_json(report));
+    json.at("log").get_to(filtered.log);
+    filtered.estimate = optional_number(json.at("estimate"));
+    filtered.seconds = number_from_json(json.at("seconds"));
+    return filtered;
+}
+
 Evaluation read(const Json& json) {
     Evaluation evaluation;
     json.at("id").get_to(evaluation.id);
@@ -121,6 +134,9 @@ Evaluation read(const Json& json) {
     json.at("left_out").get_to(evaluation.verdict.left_out);
     json.at("log").get_to(evaluation.verdict.log);
     evaluation.resources = resources_from_json(json.at("resources"));
+    if (json.contains("filter") && !json.at("filter").is_null())
+        evaluation.filter = filtered_from_json(json.at("filter"));
+    if (json.contains("facts")) evaluation.facts = facts_from_json(json.at("facts"));  // since the second version
     for (const Json& measurement : json.at("measurements"))
         evaluation.measurements.push_back(measurement_from_json(measurement));
     evaluation.median_ns = optional_number(json.at("median_ns"));
@@ -133,6 +149,10 @@ Evaluation read(const Json& json) {
     json.at("stage").get_to(evaluation.stage);
     evaluation.build_seconds = number_from_json(json.at("build_seconds"));
     evaluation.judge_seconds = number_from_json(json.at("judge_seconds"));
+    if (json.contains("verify_seconds")) {  // with `facts`
+        evaluation.verify_seconds = number_from_json(json.at("verify_seconds"));
+        evaluation.measure_seconds = number_from_json(json.at("measure_seconds"));
+    }
     json.at("when").get_to(evaluation.when);
     return evaluation;
 }
@@ -185,6 +205,17 @@ Json to_json(const Resources& resources) {
             {"barriers", resources.barriers}};
 }
 
+Json to_json(const Filtered& filtered) {
+    return {{"device", json_text(filtered.device)},
+            {"outcome", name(filtered.outcome)},
+            {"complete", filtered.complete},
+            {"workloads", array_of(filtered.workloads)},
+            {"reports", array_of(filtered.reports)},
+            {"log", json_text(filtered.log)},
+            {"estimate", optional_number(filtered.estimate)},
+            {"seconds", json_number(filtered.seconds)}};
+}
+
 Json to_json(const Evaluation& evaluation) {
     return {{"id", json_text(evaluation.id)},
             {"digest", evaluation.digest},
@@ -202,7 +233,9 @@ Json to_json(const Evaluation& evaluation) {
             {"reports", array_of(evaluation.verdict.reports)},
             {"left_out", evaluation.verdict.left_out},
             {"log", json_text(evaluation.verdict.log)},
+            {"filter", evaluation.filter ? to_json(*evaluation.filter) : Json(nullptr)},
             {"resources", to_json(evaluation.resources)},
+            {"facts", to_json(evaluation.facts)},
             {"measurements", array_of(evaluation.measurements)},
             {"median_ns", optional_number(evaluation.median_ns)},
             {"estimate", optional_number(evaluation.estimate)},
@@ -211,6 +244,8 @@ Json to_json(const Evaluation& evaluation) {
             {"stage", evaluation.stage},
             {"build_seconds", json_number(evaluation.build_seconds)},
             {"judge_seconds", json_number(evaluation.judge_seconds)},
+            {"verify_seconds", json_number(evaluation.verify_seconds)},
+            {"measure_seconds", json_number(evaluation.measure_seconds)},
             {"when", evaluation.when}};
 }
 

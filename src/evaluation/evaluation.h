@@ -10,6 +10,7 @@
 
 #include "kernel/binary.h"
 #include "kernel/candidate.h"
+#include "kernel/facts.h"
 #include "kernel/outcome.h"
 #include "kernel/report.h"
 
@@ -33,6 +34,21 @@ struct Verdict {
     std::vector<std::string>
         left_out;     // workloads that the virtual GPU leaves out for their size, as "T=2048, V=131072"
     std::string log;  // what a person or a model needs to mend it; bounded
+};
+
+/// What the virtual GPU said of a candidate before a card was asked: its small workloads with every input. Only `wrong`
+/// and `faulted` turn a candidate down.
+struct Filtered {
+    std::string device;  // "vgpu sm_90"
+    Outcome outcome = Outcome::correct;
+    bool complete = true;  // false: the time for it was over before every input had been tried
+    std::vector<WorkloadVerdict> workloads;
+    std::vector<Report> reports;
+    std::string log;
+    std::optional<double> estimate;  // from counters: a number to rank by
+    double seconds = 0;
+
+    bool turns_down() const { return outcome == Outcome::wrong || outcome == Outcome::faulted; }
 };
 
 /// Times of one workload: samples and their statistics. Unstable ones say why; never silently empty.
@@ -82,7 +98,9 @@ struct Evaluation {
     std::string device;  // "vgpu sm_90", "cuda NVIDIA H200 sm_90"
     std::string target;
     Verdict verdict;
+    std::optional<Filtered> filter;         // where a filter came first; the verdict is its own where it turns down
     Resources resources;                    // of the entry that uses most registers
+    Facts facts;                            // what its code does
     std::vector<Measurement> measurements;  // one a bench workload; empty where the device does not measure time
     std::optional<double> median_ns;        // geometric mean of the bench workloads' medians
     std::optional<double>
@@ -91,13 +109,15 @@ struct Evaluation {
     std::vector<BaselineMeasurement> baseline_measurements;  // one a baseline and workload of `comparisons`
     std::string stage;                                       // how far it was judged: "screen", "whole"
     double build_seconds = 0, judge_seconds = 0;
-    std::string when;  // UTC, "2026-11-30T11:02:33Z"
+    double verify_seconds = 0, measure_seconds = 0;  // parts of judge_seconds
+    std::string when;                                // UTC, "2026-11-30T11:02:33Z"
 };
 
 nlohmann::json to_json(const WorkloadVerdict& workload);
 nlohmann::json to_json(const Measurement& measurement);
 nlohmann::json to_json(const Comparison& comparison);
 nlohmann::json to_json(const BaselineMeasurement& baseline);
+nlohmann::json to_json(const Filtered& filtered);
 nlohmann::json to_json(const Evaluation& evaluation);
 nlohmann::json to_json(const Resources& resources);
 

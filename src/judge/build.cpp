@@ -1,5 +1,7 @@
 #include "judge/build.h"
 
+#include "build/ptx_facts.h"
+
 namespace recuda {
 namespace {
 
@@ -10,9 +12,11 @@ void take(Built& built, BuildResult result) {
         if (built.outcome == Outcome::correct) built.log = result.log;
         built.outcome = worse(built.outcome, result.outcome);
     }
-    for (const Binary& binary : result.binaries)
+    for (const Binary& binary : result.binaries) {
         for (const Entry& entry : binary.entries)
             if (entry.resources.registers >= built.resources.registers) built.resources = entry.resources;
+        built.facts.add(ptx_facts(binary.ptx, binary.file));
+    }
     built.binaries.push_back(std::move(result.binaries));
 }
 

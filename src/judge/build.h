@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "judge/compile.h"
+#include "kernel/facts.h"
 
 namespace recuda {
 
@@ -18,6 +19,7 @@ struct Built {
     Compilation compilation;
     std::vector<std::vector<Binary>> binaries;  // one list a request
     Resources resources;                        // of the entry that uses most registers
+    Facts facts;                                // of all binaries together, from their PTX
     double seconds = 0;
 };
 

@@ -1,21 +1,27 @@
 #include "judge/judge.h"
 
 #include <algorithm>
-#include <future>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "build/toolchain.h"
+#include "judge/filter.h"
+#include "judge/preparation.h"
+#include "judge/rules.h"
 #include "judge/session.h"
 #include "recuda_version.h"
 
 namespace recuda {
 namespace {
 
-/// Candidates that are built together: twice as many as compile at a time, so that no worker waits for the slowest.
-size_t build_ahead() { return 2 * std::max(1u, std::thread::hardware_concurrency()); }
+/// Threads that prepare candidates: one a core, but a card's process and the thread that judges have theirs.
+unsigned host_threads(DeviceKind kind) {
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    return kind == DeviceKind::vgpu || cores <= 2 ? cores : cores - 2;
+}
 
 std::string device_words(const DeviceInfo& info, const std::string& target) {
     std::string text = fmt::format("{} ({}), {} SMs, L2 {} MiB", info.name, target, info.sm_count, info.l2_bytes >> 20);
@@ -36,7 +42,10 @@ std::string compiler_words() {
 class Judge : public Evaluator {
  public:
     Judge(Task task, std::unique_ptr<Device> device, Builder& builder, const JudgeOptions& options)
-        : session_(std::move(task), std::move(device), builder, options) {}
+        : session_(std::move(task), std::move(device), builder, options), options_(options) {
+        options_.target = session_.target();
+        filters_.resize(host_threads(session_.info().kind));
+    }
 
     void prepare() override { session_.open(); }
 
@@ -44,21 +53,24 @@ class Judge : public Evaluator {
                   const std::function<void(Evaluation)>& done) override {
         if (candidates.empty() || stop.stop_requested()) return;
         session_.open();
-        const size_t ahead = build_ahead();
-        std::future<std::vector<Built>> next =
-            begin_builds(candidates.first(std::min(ahead, candidates.size())), depth);
-        for (size_t first = 0; first < candidates.size(); first += ahead) {
-            std::vector<Built> built = next.get();
-            const std::span<const Candidate> now = candidates.subspan(first, built.size());
-            const size_t behind = first + built.size();
-            if (behind < candidates.size())
-                next = begin_builds(candidates.subspan(behind, std::min(ahead, candidates.size() - behind)), depth);
-            for (size_t i = 0; i < now.size(); ++i) {
-                if (stop.stop_requested()) return;
-                Judged judged = session_.judge(now[i], std::move(built[i]), depth, true, stop);
-                if (judged.stopped) return;
-                done(std::move(judged.evaluation));
+        Preparation preparation(
+            candidates, {.order = [&](const Candidate& candidate) { return session_.order(candidate, depth); },
+                         .prepare =
+                             [&](const Candidate& candidate, Order order, unsigned thread, const std::stop_token& end) {
+                                 return prepared(candidate, std::move(order), depth, thread, end);
+                             },
+                         .threads = static_cast<unsigned>(filters_.size())});
+        for (const Candidate& candidate : candidates) {
+            std::optional<Prepared> next = preparation.next(stop);
+            if (!next || stop.stop_requested()) return;
+            if (next->filtered && next->filtered->turns_down()) {
+                done(session_.turned_down(candidate, next->built, std::move(*next->filtered), depth));
+                continue;
             }
+            Judged judged = session_.judge(candidate, std::move(next->built), depth, true, stop);
+            if (judged.stopped) return;
+            judged.evaluation.filter = std::move(next->filtered);
+            done(std::move(judged.evaluation));
         }
     }
 
@@ -67,7 +79,8 @@ class Judge : public Evaluator {
     std::string device_description() const override {
         Json description{{"program", fmt::format("cuda-rlm {}", kVersion)},
                          {"device", json_text(device_words(session_.info(), session_.target()))},
-                         {"compilers", json_text(compiler_words())}};
+                         {"compilers", json_text(compiler_words())},
+                         {"filter", filter_words()}};
         if (measures_time()) description["memory_peaks"] = to_json(session_.peaks());
         description["baselines"] = session_.baselines().record();
         return dump(description);
@@ -79,15 +92,32 @@ class Judge : public Evaluator {
     const DeviceLimits& limits() const override { return session_.limits(); }
 
  private:
-    std::future<std::vector<Built>> begin_builds(std::span<const Candidate> candidates, Depth depth) {
+    /// On a thread of the host: the build, and what the filter says of it. Finalists were filtered when they were
+    /// screened.
+    Prepared prepared(const Candidate& candidate, Order order, Depth depth, unsigned thread,
+                      const std::stop_token& stop) {
         std::vector<Order> orders;
-        for (const Candidate& candidate : candidates) orders.push_back(session_.order(candidate, depth));
-        return std::async(std::launch::async, [this, orders = std::move(orders)]() mutable {
-            return build_all(session_.builder(), std::move(orders));
-        });
+        orders.push_back(std::move(order));
+        Prepared prepared{std::move(build_all(session_.builder(), std::move(orders)).front()), std::nullopt};
+        if (!options_.filter_device || depth == Depth::whole || prepared.built.outcome != Outcome::correct ||
+            !refusal(prepared.built.facts, *session_.task().op, candidate.file->name).empty())
+            return prepared;
+        std::unique_ptr<Filter>& filter = filters_[thread];
+        if (!filter)
+            filter = std::make_unique<Filter>(session_.task(), options_.filter_device(), session_.builder(), options_);
+        prepared.filtered = filter->filter(candidate, prepared.built, opening_, stop);
+        return prepared;
+    }
+
+    std::string filter_words() const {
+        return options_.filter_device ? fmt::format("virtual GPU ({}), {} threads", session_.target(), filters_.size())
+                                      : "none";
     }
 
     Session session_;
+    JudgeOptions options_;
+    std::mutex opening_;
+    std::vector<std::unique_ptr<Filter>> filters_;  // one a preparing thread, made when first needed
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The judge: proves candidates right against the reference in double, measures them, and says by how much.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,9 +20,13 @@ struct JudgeOptions {
     std::string target;  // "": the device's own
     uint64_t seed = 0;   // 0: a fresh secret one; mixed into every input
     std::vector<std::string> baselines{"plain"};
-    std::vector<Axes> axes;  // not empty: exactly these workloads instead of the task's own
-    unsigned schedules = 1;  // vgpu: so many permuted schedules each; results must agree
-    bool count = true;       // vgpu: counters and the estimate built from them
+    std::vector<Axes> axes;                   // not empty: exactly these workloads instead of the task's own
+    unsigned schedules = 1;                   // vgpu: so many permuted schedules each; results must agree
+    bool count = true;                        // vgpu: counters and the estimate built from them
+    double run_deadline_s = 0, budget_s = 0;  // of one run, of one candidate's verification; 0: the device's own, none
+    /// Makes the virtual GPUs that screen candidates before the device does, one a thread (judge/filter.h); none: the
+    /// device alone.
+    std::function<std::unique_ptr<Device>()> filter_device{};
 };
 
 /// The judge of one task on one device, which it owns. Builder must outlive it.

@@ -2,21 +2,25 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <limits>
 #include <random>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "build/builder.h"
+#include "build/sass.h"
 #include "device/limits.h"
 #include "judge/estimate.h"
-#include "judge/float_atomics.h"
+#include "judge/rules.h"
 #include "judge/statistics.h"
 #include "task/catalogue.h"
 #include "task/op.h"
 
 namespace recuda {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kScreenSamples = 10, kWholeSamples = 30;
 
@@ -34,13 +38,7 @@ DeviceLimits limits_for(const Device& device, const std::string& target) {
     return limits_of(info);
 }
 
-std::string device_text(const DeviceInfo& info, const std::string& target) {
-    return info.kind == DeviceKind::vgpu ? "vgpu " + target : "cuda " + info.name + " " + target;
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 Evaluation begun(const Candidate& candidate, const Task& task, const Built& built, Depth depth) {
     Evaluation evaluation;
@@ -52,6 +50,7 @@ Evaluation begun(const Candidate& candidate, const Task& task, const Built& buil
     evaluation.idea = candidate.file->idea;
     evaluation.tunables = candidate.point;
     evaluation.resources = built.resources;
+    evaluation.facts = built.facts;
     evaluation.build_seconds = built.seconds;
     evaluation.stage = depth == Depth::screen ? "screen" : "whole";
     evaluation.when = utc_now();
@@ -61,14 +60,6 @@ Evaluation begun(const Candidate& candidate, const Task& task, const Built& buil
 void conclude(Evaluation& evaluation, Outcome outcome, const std::string& log) {
     evaluation.outcome = evaluation.verdict.outcome = outcome;
     if (!log.empty()) evaluation.verdict.log = log;
-}
-
-/// The first float atomic of what was built, "" where there are none.
-std::string float_atomic_of(const Program& program) {
-    for (const std::vector<Binary>& binaries : program.built())
-        for (const Binary& binary : binaries)
-            if (std::string found = float_atomic(binary.ptx); !found.empty()) return found;
-    return "";
 }
 
 /// Launches of the first workload, each with what its own entry uses.
@@ -144,6 +135,10 @@ std::vector<Axes> Session::built_axes(Depth depth) const {
     return all;
 }
 
+std::string Session::device_text() const {
+    return info().kind == DeviceKind::vgpu ? "vgpu " + options_.target : "cuda " + info().name + " " + options_.target;
+}
+
 void Session::open() {
     if (open_) return;
     reference_.prepare(built_axes(Depth::whole));
@@ -162,47 +157,78 @@ Order Session::order(const Candidate& candidate, Depth depth) const {
 
 Judged Session::judge(const Candidate& candidate, Built built, Depth depth, bool stop_at_failure,
                       const std::stop_token& stop) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     open();
     Judged judged;
     judged.evaluation = begun(candidate, task_, built, depth);
     Evaluation& evaluation = judged.evaluation;
-    evaluation.device = device_text(info(), options_.target);
+    evaluation.device = device_text();
     evaluation.target = options_.target;
     conclude(evaluation, built.outcome, built.log);
-    if (built.outcome == Outcome::correct) {
-        try {
-            Program program(*device_, std::move(built.compilation), std::move(built.binaries), limits_);
-            judged.launches = built_launches(program);
-            const std::string atomic = task_.op->exact || options_.schedules > 1 ? float_atomic_of(program) : "";
-            if (task_.op->exact && !atomic.empty())
-                conclude(evaluation, Outcome::refused,
-                         fmt::format("{} adds floats in no fixed order, which an exact task does not allow", atomic));
-            else
-                verify_into(judged, program, depth,
-                            {options_.schedules, !atomic.empty(), options_.count, stop_at_failure, stop,
-                             [&] { forget(program); }});
-            if (evaluation.outcome == Outcome::correct && !judged.stopped && info().measures_time) {
-                try {
-                    measure_into(evaluation, program, depth);
-                } catch (const DeviceLost&) {
-                    forget(program);
-                    measure_into(evaluation, program, depth);
-                }
-            }
-        } catch (const LaunchRefused& refused) {
-            conclude(evaluation, Outcome::launch_refused, refused.what());
-        }
+    if (const std::string why = refusal(evaluation.facts, *task_.op, candidate.file->name); !why.empty())
+        conclude(evaluation, Outcome::refused, why);
+    if (evaluation.outcome == Outcome::correct) {
+        std::future<std::optional<SassFacts>> sass;
+        if (depth == Depth::whole) sass = std::async(std::launch::async, sass_facts, built.binaries.front());
+        judge_built(judged, std::move(built), depth, stop_at_failure, stop);
+        if (sass.valid()) evaluation.facts.sass = sass.get();
     }
     cases_.trim();
     evaluation.judge_seconds = seconds_since(start);
     return judged;
 }
 
+void Session::judge_built(Judged& judged, Built built, Depth depth, bool stop_at_failure, const std::stop_token& stop) {
+    Evaluation& evaluation = judged.evaluation;
+    try {
+        Program program(*device_, std::move(built.compilation), std::move(built.binaries), limits_);
+        judged.launches = built_launches(program);
+        VerifyOptions options{.schedules = options_.schedules,
+                              .float_atomics = evaluation.facts.find(FactKind::float_atomic) != nullptr,
+                              .count = options_.count,
+                              .stop_at_failure = stop_at_failure,
+                              .stop = stop,
+                              .deadline_s = options_.run_deadline_s,
+                              .forget = [&] { forget(program); }};
+        if (options_.budget_s > 0)
+            options.until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                               std::chrono::duration<double>(options_.budget_s));
+        verify_into(judged, program, depth, options);
+        if (evaluation.outcome != Outcome::correct || judged.stopped || !info().measures_time) return;
+        const auto start = Clock::now();
+        try {
+            measure_into(evaluation, program, depth);
+        } catch (const DeviceLost&) {
+            forget(program);
+            measure_into(evaluation, program, depth);
+        }
+        evaluation.measure_seconds = seconds_since(start);
+    } catch (const LaunchRefused& refused) {
+        conclude(evaluation, Outcome::launch_refused, refused.what());
+    }
+}
+
+Evaluation Session::turned_down(const Candidate& candidate, const Built& built, Filtered filtered, Depth depth) const {
+    Evaluation evaluation = begun(candidate, task_, built, depth);
+    evaluation.device = device_text();
+    evaluation.target = options_.target;
+    evaluation.outcome = filtered.outcome;
+    evaluation.verdict = {.outcome = filtered.outcome,
+                          .workloads = filtered.workloads,
+                          .reports = filtered.reports,
+                          .left_out = {},
+                          .log = "found by the virtual GPU, before the card was asked\n" + filtered.log};
+    evaluation.filter = std::move(filtered);
+    return evaluation;
+}
+
 void Session::verify_into(Judged& judged, Program& program, Depth depth, const VerifyOptions& options) {
+    const auto start = Clock::now();
     Verified verified = verify(program, workloads(depth), task_, *device_, cases_, options);
     Evaluation& evaluation = judged.evaluation;
+    evaluation.verify_seconds = seconds_since(start);
     judged.stopped = verified.stopped;
+    judged.complete = verified.complete;
     judged.schedules = verified.schedules;
     evaluation.verdict = std::move(verified.verdict);
     evaluation.outcome = evaluation.verdict.outcome;

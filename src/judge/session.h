@@ -25,6 +25,7 @@ struct Judged {
     Schedules schedules;
     std::shared_ptr<const Counters> counters;  // vgpu: of the normal inputs of all workloads together
     bool stopped = false;                      // before it was done: the evaluation means nothing
+    bool complete = true;                      // false: options' budget_s was over before every input was tried
 };
 
 class Session {
@@ -42,12 +43,17 @@ class Session {
     Judged judge(const Candidate& candidate, Built built, Depth depth, bool stop_at_failure,
                  const std::stop_token& stop);
 
+    /// The evaluation of a candidate that a filter turned down: the device never sees it.
+    Evaluation turned_down(const Candidate& candidate, const Built& built, Filtered filtered, Depth depth) const;
+
     const DeviceInfo& info() const { return device_->info(); }
     /// Measured when the session began.
     const Peaks& peaks() const { return peaks_; }
     /// Complete once the session is open.
     const Baselines& baselines() const { return baselines_; }
     const std::string& target() const { return options_.target; }
+    const Task& task() const { return task_; }
+    std::string device_text() const;
     const DeviceLimits& limits() const { return limits_; }
     Builder& builder() { return builder_; }
 
@@ -55,6 +61,7 @@ class Session {
     std::vector<Workload> workloads(Depth depth) const;
     const std::vector<Axes>& measured_axes() const;
     std::vector<Axes> built_axes(Depth depth) const;
+    void judge_built(Judged& judged, Built built, Depth depth, bool stop_at_failure, const std::stop_token& stop);
     void verify_into(Judged& judged, Program& program, Depth depth, const VerifyOptions& options);
     void estimate_into(Evaluation& evaluation, const Program& program, const Verified& verified) const;
     void measure_into(Evaluation& evaluation, Program& program, Depth depth);

@@ -157,6 +157,7 @@ class WorkloadRun {
 
     /// A stretch of time that no honest run needs, but short enough that a hanging one does not hold up a search.
     double deadline_s() const {
+        if (options_.deadline_s > 0) return options_.deadline_s;
         if (device_.info().kind == DeviceKind::vgpu) return 60;
         return 2 + static_cast<double>(bytes_of(task_, program_.axes(workload_))) * 1e-9;
     }
@@ -249,6 +250,10 @@ Verified verify(Program& program, const std::vector<Workload>& workloads, const 
             if (options.stop.stop_requested()) {
                 verified.stopped = true;
                 return;
+            }
+            if (options.until && std::chrono::steady_clock::now() >= *options.until) {
+                verified.complete = false;
+                break;
             }
             const Shown shown = run.input(battery);
             if (battery == Battery::normal && shown.counters) verified.counters[workload.axes] = shown.counters;

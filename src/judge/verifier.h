@@ -1,9 +1,11 @@
 // Whether a program is right: every workload with every input of its battery, on the device, against the reference.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -15,11 +17,13 @@
 namespace recuda {
 
 struct VerifyOptions {
-    unsigned schedules = 1;        // vgpu: so many orders of warps and blocks; each must give the same bits
-    bool float_atomics = false;    // the program adds floats by atomics: other orders may give other bits, but right
-    bool count = true;             // vgpu: counters of the normal inputs
-    bool stop_at_failure = true;   // else the other workloads are tried too
-    std::stop_token stop;          // asked between runs
+    unsigned schedules = 1;       // vgpu: so many orders of warps and blocks; each must give the same bits
+    bool float_atomics = false;   // the program adds floats by atomics: other orders may give other bits, but right
+    bool count = true;            // vgpu: counters of the normal inputs
+    bool stop_at_failure = true;  // else the other workloads are tried too
+    std::stop_token stop;         // asked between runs
+    double deadline_s = 0;        // of one run; 0: by the device and the workload
+    std::optional<std::chrono::steady_clock::time_point> until{};  // no further input is tried after it
     std::function<void()> forget;  // the device's process is gone, and with it every buffer and module
 };
 
@@ -36,6 +40,7 @@ struct Verified {
     Schedules schedules;
     std::map<Axes, std::shared_ptr<const Counters>> counters;  // of the workloads' normal inputs
     bool stopped = false;                                      // before it was done: the verdict means nothing
+    bool complete = true;                                      // false: `until` came before every input was tried
 };
 
 /// `program` was built for these workloads first, in their order. Throws Error where our own parts fail and for no

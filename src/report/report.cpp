@@ -57,6 +57,7 @@ std::string best_section(const RunResult& result, const std::string& source) {
         text += fmt::format(
             "- resources: {} registers a thread, {} bytes spilled, {} bytes of static shared memory a block\n",
             best.resources.registers, best.resources.spill_bytes, best.resources.shared_bytes);
+    if (const std::string facts = shown(best.facts); !facts.empty()) text += fmt::format("- code: {}\n", facts);
     if (best.median_ns)
         text += fmt::format("- median: {} (geometric mean over the workloads)\n", shown_time(*best.median_ns));
     if (best.estimate) text += fmt::format("- estimate: {:.4g}\n", *best.estimate);

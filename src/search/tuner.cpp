@@ -107,7 +107,7 @@ class Tuner final : public Proposer {
     std::vector<Place> spread() const {
         const size_t arms = space_.arms().size(), wanted = total_ > arms ? (total_ - arms + 1) / 2 : 0;
         const size_t done = std::count_if(tried_.begin(), tried_.end(), [](Place place) { return place.index != 0; });
-        return done < wanted ? open_in_turn(std::min(kBatch, wanted - done)) : std::vector<Place>();
+        return done < wanted ? open_in_turn(wanted - done) : std::vector<Place>();
     }
 
     std::vector<Place> moves() const {
@@ -129,7 +129,7 @@ class Tuner final : public Proposer {
         return chosen;
     }
 
-    std::vector<Place> rest() const { return open_in_turn(kBatch); }
+    std::vector<Place> rest() const { return open_in_turn(total_); }
 
     std::vector<Candidate> candidates(const std::vector<Place>& places, size_t at_most) const {
         std::vector<Candidate> chosen;

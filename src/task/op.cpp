@@ -101,6 +101,17 @@ void check_links(const TomlTable& table, const Op& op) {
     }
 }
 
+std::vector<FactKind> read_kinds(const TomlTable& table, std::string_view key) {
+    std::vector<FactKind> kinds;
+    if (!table.has(key)) return kinds;
+    try {
+        for (const std::string& text : table.texts(key)) kinds.push_back(fact_kind_named(text));
+    } catch (const Error& error) {
+        table.fail(key, error.what());
+    }
+    return kinds;
+}
+
 template <typename T>
 const T* find_named(const std::vector<T>& all, std::string_view name) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const T& one) { return one.name == name; });
@@ -129,12 +140,14 @@ Op read_op(const std::filesystem::path& folder) {
     const toml::table parsed = read_toml(file);
     const TomlTable table(parsed, shown(file));
     table.allow({"summary", "source", "exact", "axes", "options", "inputs", "outputs", "auxiliary", "battery", "cost",
-                 "tests"});
+                 "tests", "forbid", "allow"});
     Op op{.name = folder.filename().string(),
           .summary = table.text("summary"),
           .source = table.text("source", ""),
           .folder = folder};
     op.exact = table.flag("exact", false);
+    op.forbid = read_kinds(table, "forbid");
+    op.allow = read_kinds(table, "allow");
     op.axes = read_axes(table.table("axes"));
     op.options = read_options(table.table("options"));
     read_inputs(table.table("inputs"), op);

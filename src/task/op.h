@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/expression.h"
+#include "task/fact_kind.h"
 #include "tensor/fill.h"
 
 namespace recuda {
@@ -55,6 +56,8 @@ struct Op {
     std::vector<ScalarSpec> scalars;
     std::optional<Expression> bytes;  // default: every tensor moved once, inout twice
     std::optional<Expression> flops;
+    std::vector<FactKind> forbid,
+        allow;  // what a candidate's code may not do here, beyond or against the judge's rules
 
     /// The tensor of that name among inputs and outputs, or null.
     const TensorSpec* tensor(std::string_view name) const;

@@ -74,6 +74,30 @@ class Check(Case):
         wrong = self.check(self.edited("float total = 0.f;", "float total = BLOCK == 256 ? 1e4f : 0.f;", TUNED), "--all", code=3)
         self.assertEqual((wrong["outcome"], [point["outcome"] for point in wrong["points"]]), ("wrong", ["correct", "wrong"]))
 
+    def test_facts_of_the_code_are_shown(self):
+        facts = self.check(PLAIN)["facts"]
+        loads = [fact for fact in facts["ptx"] if fact["kind"] == "global_load"]
+        self.assertEqual({fact["what"] for fact in loads}, {"2 bytes"})
+        self.assertIn(line_of(PLAIN, "sum += v * v;") - 1, loads[0]["lines"])
+        if facts["sass"] is not None:
+            self.assertEqual((facts["sass"]["problem"], set(facts["sass"]["global_loads"])), ("", {"2"}))
+        self.assertIn("loads of up to 2 bytes", self.run_program("check", "kernel.cu", "--device", "vgpu", "--axes", "T=1").stdout)
+
+    def test_what_tells_runs_apart_is_refused_with_its_line(self):
+        for code, words in (("if (clock64() == 1) sum = 0.f;", "clock64"),
+                            ('unsigned long long id; asm volatile("mov.u64 %0, %%gridid;" : "=l"(id)); if (id > 100) sum = 0.f;', "gridid"),
+                            ('asm volatile("prefetch.global.L2::evict_last [%0];" :: "l"(x));', "L2::evict_last")):
+            text = self.edited("    float total = 0.f;", f"    {code}\n    float total = 0.f;")
+            seen = self.check(text, code=3)
+            self.assertEqual(seen["outcome"], "refused", code)
+            self.assertIn(f"kernel.cu:{line_of(text, words)}: ", seen["log"])
+        waits = self.edited("    float total = 0.f;", """    __shared__ cuda::barrier<cuda::thread_scope_block> all;
+    if (threadIdx.x == 0) init(&all, blockDim.x);
+    __syncthreads();
+    all.arrive_and_wait();
+    float total = 0.f;""").replace("#include <cuda_bf16.h>", "#include <cuda_bf16.h>\n#include <cuda/barrier>")
+        self.assertEqual(self.check(waits)["outcome"], "correct")
+
     def test_no_legal_point_is_a_refused_launch(self):
         none = self.edited("BLOCK % 128 == 0", "BLOCK > 256", TUNED)
         self.assertEqual(self.check(none, code=3)["outcome"], "launch_refused")

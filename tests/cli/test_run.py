@@ -62,7 +62,7 @@ class Run(Case):
         return process
 
     def test_the_folder_holds_all_of_it(self):
-        result = self.search("out", "--num-candidates", 3)
+        result = self.search("out", "--num-candidates", 3, "--no-vgpu-filter")
         self.assertEqual([key for key in FACTS if key not in result], [])
         self.assertEqual((result["task"], result["preset"], result["out_dir"], result["candidates"], result["stopped_by"]),
                          ("small.toml#relu2", "offline", "out", 3, "candidates"))
@@ -71,10 +71,14 @@ class Run(Case):
         out = self.folder / "out"
         for name in ("run.json", "evaluations.jsonl", "candidates", "prompts", "report.md", "results.duckdb"):
             self.assertTrue((out / name).exists(), name)
-        self.assertEqual(json.loads((out / "run.json").read_text())["result"]["best"], result["best"])
+        run = json.loads((out / "run.json").read_text())
+        self.assertEqual(run["result"]["best"], result["best"])
+        self.assertEqual(run["starts"][-1]["environment"]["filter"], "none")
         for row in self.rows("out"):
             self.assertEqual(row["task"], "small.toml#relu2")
             self.assertTrue((out / row["file"]).is_file())
+            self.assertIsNone(row["filter"])
+            self.assertIn("global_load", {fact["kind"] for fact in row["facts"]["ptx"]})
         self.assertEqual({file.stem for file in (out / "candidates").iterdir()}, self.digests("out"))
         self.assertTrue((self.folder / "results.duckdb").exists())
 

@@ -69,6 +69,7 @@ class Stores(Case):
         shown = self.json("show", best["digest"][:10])
         self.assertEqual((shown["digest"], shown["outcome"], shown["tunables"]), (best["digest"], "correct", best["tunables"]))
         self.assertIn("relu2", shown["source"])
+        self.assertIn("global_load", {fact["kind"] for fact in shown["facts"]["ptx"]})
         self.assertIn(shown["source"], self.run_program("show", best["digest"]).stdout)
         self.refused("show", "0123456789abcdef", code=1, saying=["0123456789abcdef"])
 

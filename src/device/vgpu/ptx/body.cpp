@@ -37,7 +37,7 @@ void BodyReader::read(uint64_t& initial_bytes) {
 }
 
 void BodyReader::directive(std::string_view name, uint64_t& initial_bytes) {
-    if (name == "loc") return lines_.read_loc(cursor_);
+    if (name == "loc") return read_loc(cursor_, lines_);
     if (name == "reg") return declare_registers(read_registers(cursor_));
     if (name == "pragma") {
         cursor_.string();

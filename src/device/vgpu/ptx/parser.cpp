@@ -69,7 +69,7 @@ class ModuleReader {
         } else if (name == "file") {
             file();
         } else if (name == "loc") {
-            lines_.read_loc(cursor_);
+            read_loc(cursor_, lines_);
         } else if (name == "section") {
             if (cursor_.accept_directive().empty()) cursor_.word("a section's name");
             cursor_.skip_braces();
@@ -189,10 +189,13 @@ class ModuleReader {
     }
 
     void resolve_lines() {
-        lines_.resolve(module_, source_name_);
+        lines_.resolve(module_.files, source_name_);
         for (size_t i = 0; i < module_.functions.size(); ++i) {
             std::vector<Statement>& body = module_.functions[i].body;
-            for (size_t j = 0; j < body.size(); ++j) lines_.apply(frames_[i][j], body[j].place);
+            for (size_t j = 0; j < body.size(); ++j) {
+                body[j].place.source_line = lines_.line(frames_[i][j]);
+                body[j].place.source_file = lines_.file(frames_[i][j]);
+            }
         }
     }
 
