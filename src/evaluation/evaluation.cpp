@@ -133,6 +133,7 @@ Evaluation read(const Json& json) {
     json.at("stage").get_to(evaluation.stage);
     evaluation.build_seconds = number_from_json(json.at("build_seconds"));
     evaluation.judge_seconds = number_from_json(json.at("judge_seconds"));
+    evaluation.seed = json.value("seed", uint64_t{0});
     json.at("when").get_to(evaluation.when);
     return evaluation;
 }
@@ -211,6 +212,7 @@ Json to_json(const Evaluation& evaluation) {
             {"stage", evaluation.stage},
             {"build_seconds", json_number(evaluation.build_seconds)},
             {"judge_seconds", json_number(evaluation.judge_seconds)},
+            {"seed", evaluation.seed},
             {"when", evaluation.when}};
 }
 

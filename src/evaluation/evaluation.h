@@ -91,7 +91,8 @@ struct Evaluation {
     std::vector<BaselineMeasurement> baseline_measurements;  // one a baseline and workload of `comparisons`
     std::string stage;                                       // how far it was judged: "screen", "whole"
     double build_seconds = 0, judge_seconds = 0;
-    std::string when;  // UTC, "2026-11-30T11:02:33Z"
+    uint64_t seed = 0;  // of the inputs it was judged with: `--seed` gives them again
+    std::string when;   // UTC, "2026-11-30T11:02:33Z"
 };
 
 nlohmann::json to_json(const WorkloadVerdict& workload);

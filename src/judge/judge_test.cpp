@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -178,6 +179,7 @@ TEST_F(JudgeEndToEnd, RightKernelIsCorrectEverywhere) {
     EXPECT_EQ(evaluation.resources.shared_bytes, 32u);
     EXPECT_EQ(evaluation.device, "vgpu sm_90");
     EXPECT_EQ(evaluation.stage, "whole");
+    EXPECT_EQ(evaluation.seed, 7u);
     EXPECT_FALSE(evaluation.median_ns);
     ASSERT_TRUE(evaluation.estimate);
     EXPECT_GT(*evaluation.estimate, 0);
@@ -301,6 +303,15 @@ TEST_F(JudgeEndToEnd, AnotherRoundingIsRightWhateverTheSeed) {
     }
 }
 
+TEST_F(JudgeEndToEnd, InputsAreSecretUnlessTheirSeedIsGiven) {
+    const Candidate one = candidate(kRmsnorm);
+    std::set<uint64_t> seeds;
+    for (int i = 0; i < 3; ++i)
+        seeds.insert(
+            check(task("rmsnorm"), make_vgpu(), *builder_, std::span(&one, 1), at_tokens(1)).at(0).evaluation.seed);
+    EXPECT_EQ(seeds.size(), 3u);
+}
+
 TEST_F(JudgeEndToEnd, NothingToVerifyIsNothingRight) {
     Task empty = task("rmsnorm");
     empty.verify.clear();
@@ -392,6 +403,30 @@ extern "C" __global__ void k(const float* logits, int* index) {
         checked("argmax", edited(right, "index[blockIdx.x] = at;",
                                  "index[blockIdx.x] = at; __shared__ float s; s = 0; atomicAdd(&s, 1.f);"));
     EXPECT_EQ(atomic.outcome, Outcome::refused) << atomic.verdict.log;
+}
+
+// Of equals the first to come wins: in the natural order of warps that is the lowest index, in others it is not.
+TEST_F(JudgeEndToEnd, ExactTasksAreRunAgainInAnotherOrder) {
+    const std::string first_comes = R"(//! launch k<<<T, 128>>>(logits, index)
+extern "C" __global__ void k(const float* logits, int* index) {
+    __shared__ float top[128];
+    __shared__ int first;
+    logits += blockIdx.x * V;
+    int at = threadIdx.x * 8 < V ? threadIdx.x * 8 : V - 1;
+    for (int i = at + 1; i < threadIdx.x * 8 + 8 && i < V; ++i) if (logits[i] > logits[at]) at = i;
+    top[threadIdx.x] = logits[at];
+    if (threadIdx.x == 0) first = -1;
+    __syncthreads();
+    float most = top[0];
+    for (int t = 1; t < 128; ++t) most = fmaxf(most, top[t]);
+    if (logits[at] == most) atomicCAS(&first, -1, at);
+    __syncthreads();
+    if (threadIdx.x == 0) index[blockIdx.x] = first;
+}
+)";
+    const Evaluation evaluation = checked("argmax", first_comes);
+    EXPECT_EQ(evaluation.outcome, Outcome::wrong);
+    EXPECT_NE(evaluation.verdict.log.find("another order"), std::string::npos) << evaluation.verdict.log;
 }
 
 TEST_F(JudgeEndToEnd, RouterIsJudgedByProperty) {

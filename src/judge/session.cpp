@@ -169,6 +169,7 @@ Judged Session::judge(const Candidate& candidate, Built built, Depth depth, bool
     Evaluation& evaluation = judged.evaluation;
     evaluation.device = device_text(info(), options_.target);
     evaluation.target = options_.target;
+    evaluation.seed = options_.seed;
     conclude(evaluation, built.outcome, built.log);
     if (built.outcome == Outcome::correct) {
         try {
