@@ -92,6 +92,7 @@ Json described(const Checked& checked, const DeviceInfo& gpu) {
                   {"digest", evaluation.digest},
                   {"tunables", evaluation.tunables},
                   {"device", evaluation.device},
+                  {"seed", evaluation.seed},
                   {"reports", reports},
                   {"workloads", workloads},
                   {"left_out", evaluation.verdict.left_out},

@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/device_choice.h"
+#include "cli/task_oracle.h"
 #include "task/catalogue.h"
 
 namespace recuda {
@@ -82,15 +84,22 @@ std::string description(const Task& task) {
 
 int tasks_command(CommandLine& line) {
     std::string name, family;
+    bool oracle = false;
+    DeviceChoice device{.device = "vgpu"};
     line.word("NAME", name, "A task, shown whole: nano30b_rmsnorm, or path/to/file.toml#name for your own", false);
     line.option("--family", "F", family, "Only the tasks of this model family");
+    line.flag("--test-oracle", oracle,
+              "Try corruptions that the judge must reject and honest results that it must accept of NAME's op");
+    device.declare(line);
     line.example("cuda-rlm tasks nano30b_rmsnorm");
     if (!line.parse()) return 0;
     if (!name.empty() && !family.empty()) throw UsageError("tasks takes a NAME or --family, not both");
+    if (oracle && name.empty()) throw UsageError("--test-oracle needs the NAME of a task");
 
     Catalogue catalogue(home_folder());
     if (!name.empty()) {
         const Task task = catalogue.task(name);
+        if (oracle) return test_task_oracle(line, task, device);
         if (line.json())
             print_json(described(task, true, catalogue.home()));
         else

@@ -153,6 +153,7 @@ Evaluation read(const Json& json) {
         evaluation.verify_seconds = number_from_json(json.at("verify_seconds"));
         evaluation.measure_seconds = number_from_json(json.at("measure_seconds"));
     }
+    evaluation.seed = json.value("seed", uint64_t{0});
     json.at("when").get_to(evaluation.when);
     return evaluation;
 }
@@ -246,6 +247,7 @@ Json to_json(const Evaluation& evaluation) {
             {"judge_seconds", json_number(evaluation.judge_seconds)},
             {"verify_seconds", json_number(evaluation.verify_seconds)},
             {"measure_seconds", json_number(evaluation.measure_seconds)},
+            {"seed", evaluation.seed},
             {"when", evaluation.when}};
 }
 

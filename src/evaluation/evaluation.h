@@ -20,7 +20,7 @@ namespace recuda {
 struct WorkloadVerdict {
     std::map<std::string, int64_t, std::less<>> axes;
     Outcome outcome = Outcome::correct;
-    double max_error = 0;  // largest error in units of its own scale …
+    double max_error = 0;  // largest error in units of its own scale, NaN or infinite where a result is or should be …
     double bound = 0;  // … and the bound it must not exceed, for the criterion that came nearest to failing (or failed)
     std::string input;   // the battery's name of that input: "normal", "special" …
     std::string detail;  // of a failure: tensor, row, element, seen and wanted value, criterion
@@ -110,6 +110,7 @@ struct Evaluation {
     std::string stage;                                       // how far it was judged: "screen", "whole"
     double build_seconds = 0, judge_seconds = 0;
     double verify_seconds = 0, measure_seconds = 0;  // parts of judge_seconds
+    uint64_t seed = 0;                               // of the inputs it was judged with: `--seed` gives them again
     std::string when;                                // UTC, "2026-11-30T11:02:33Z"
 };
 

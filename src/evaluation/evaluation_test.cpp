@@ -43,6 +43,7 @@ Evaluation whole() {
     evaluation.stage = "whole";
     evaluation.build_seconds = 0.125;
     evaluation.judge_seconds = 0.25;
+    evaluation.seed = 0xfedcba9876543210;
     evaluation.when = "2026-11-30T11:02:33Z";
     return evaluation;
 }

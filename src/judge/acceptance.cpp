@@ -61,6 +61,7 @@ struct Pass {
     double worst_element = 0;  // |c - y| less the allowance, over |y| + RMS
     int64_t worst_at = -1, special_at = -1;
     int64_t specials = 0;  // elements whose special value is not the reference's
+    bool nan = false;      // one of them is a NaN, or should be
     double bias_sum = 0;
     int64_t bias_count = 0;
     std::vector<std::pair<double, int64_t>> row_bias;  // each row's part of them
@@ -82,6 +83,7 @@ Pass pass_over(const Expected& expected, const std::vector<double>& seen) {
             if (!(std::fabs(wanted) <= largest) || !std::isfinite(got)) {
                 if (is_same_special(expected.dtype, wanted, got)) continue;
                 if (pass.specials++ == 0) pass.special_at = i;
+                pass.nan = pass.nan || std::isnan(wanted) || std::isnan(got);
                 continue;
             }
             const double difference = got - wanted, error = std::max(0.0, std::fabs(difference) - slack);
@@ -128,8 +130,9 @@ std::string worst_elements(const Expected& expected, const std::vector<double>& 
 }
 
 Finding special_finding(const Expected& expected, const std::vector<double>& seen, const Pass& pass) {
-    Finding finding{static_cast<double>(pass.specials), 0, "special values", ""};
-    if (finding.right()) return finding;
+    Finding finding{0, 0, "special values", ""};
+    if (pass.specials == 0) return finding;
+    finding.error = pass.nan ? NAN : HUGE_VAL;
     const double wanted = expected.values[static_cast<size_t>(pass.special_at)];
     finding.detail = fmt::format("{} element{} where one is NaN or infinite and the other is not: {}", pass.specials,
                                  pass.specials == 1 ? "" : "s", element_detail(expected, seen, pass.special_at));
@@ -237,6 +240,7 @@ Expected expect(std::string name, DType dtype, Shape shape, std::vector<double> 
 }
 
 double Finding::nearness() const {
+    if (std::isnan(error)) return HUGE_VAL;
     if (bound > 0) return error / bound;
     return error > 0 ? HUGE_VAL : 0;
 }

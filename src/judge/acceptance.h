@@ -54,9 +54,9 @@ struct OwnError {
 
 /// The criterion that came nearest to failing, or failed; right exactly when error <= bound.
 struct Finding {
-    double error = 0, bound = 0;
-    std::string criterion;  // "row 127" …
-    std::string detail;     // of a failure: what was seen and wanted, a few elements
+    double error = 0, bound = 0;  // of special values: NaN where one is or should be one, else infinity; 0 allowed
+    std::string criterion;        // "row 127" …
+    std::string detail;           // of a failure: what was seen and wanted, a few elements
 
     bool right() const { return error <= bound; }
     /// How near to failing: above 1 is wrong.

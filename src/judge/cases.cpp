@@ -1,6 +1,7 @@
 #include "judge/cases.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "judge/choice.h"
 #include "task/op.h"
@@ -142,9 +143,10 @@ std::string Cases::changed_input(Case& one) {
     for (const TensorSpec& input : task_.op->inputs) {
         if (input.inout) continue;
         const std::vector<std::byte>& wanted = one.inputs.at(input.name).bytes;
-        std::vector<std::byte> seen(wanted.size());
+        if (read_back_.size() < wanted.size()) read_back_.resize(wanted.size());
+        const std::span<std::byte> seen = std::span(read_back_).first(wanted.size());
         device_.read(one.buffers.at(input.name), 0, seen);
-        if (seen == wanted) continue;
+        if (std::memcmp(seen.data(), wanted.data(), wanted.size()) == 0) continue;
         device_.write(one.buffers.at(input.name), 0, wanted);
         const auto at =
             static_cast<int64_t>(std::mismatch(seen.begin(), seen.end(), wanted.begin()).first - seen.begin()) /

@@ -74,6 +74,7 @@ class Cases {
     uint64_t seed_;
     uint64_t uses_ = 0;
     std::map<std::pair<Axes, Battery>, std::unique_ptr<Case>> cases_;
+    std::vector<std::byte> read_back_;  // of inputs, kept because a fresh page costs more than its bytes
 };
 
 /// Rows of every written tensor, without what lies between them.

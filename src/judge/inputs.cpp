@@ -5,16 +5,10 @@
 
 #include "base/rng.h"
 #include "task/op.h"
+#include "tensor/fill.h"
 
 namespace recuda {
 namespace {
-
-bool is_weight(const Task& task, const TensorSpec& tensor) {
-    return std::all_of(tensor.shape.begin(), tensor.shape.end(), [&](const Expression& extent) {
-        return std::all_of(extent.uses().begin(), extent.uses().end(),
-                           [&](const Expression::Use& use) { return task.axes.contains(use.name); });
-    });
-}
 
 bool is_changed(const Task& task, const TensorSpec& tensor, Battery battery) {
     if (!tensor.battery || battery == Battery::normal) return false;
@@ -41,14 +35,26 @@ Tensor spread(const Tensor& dense, int64_t stride, int64_t elements) {
 
 }  // namespace
 
+bool is_weight(const Task& task, const TensorSpec& tensor) {
+    return std::all_of(tensor.shape.begin(), tensor.shape.end(), [&](const Expression& extent) {
+        return std::all_of(extent.uses().begin(), extent.uses().end(),
+                           [&](const Expression::Use& use) { return task.axes.contains(use.name); });
+    });
+}
+
 InputContents make_inputs(const Task& task, const Axes& axes, Battery battery, uint64_t seed) {
     // Workloads and kinds have data of their own: a kernel that keeps an answer from an earlier run must not meet its
     // input again.
     const uint64_t own_seed = Rng(seed, shown(axes) + "/" + std::string(name(battery))).next();
     InputContents contents;
+    // An op that is not specified for NaN compares its inputs; others add their squares.
+    const Magnitudes magnitudes = task.op->special_inputs ? Magnitudes::summable : Magnitudes::any;
     for (const TensorSpec& tensor : task.op->inputs) {
-        Tensor dense = filled(tensor.fill, tensor.dtype, shape_of(tensor, axes), own_seed, tensor.name);
-        if (is_changed(task, tensor, battery)) apply(battery, dense, own_seed, tensor.name);
+        const bool changed = is_changed(task, tensor, battery);
+        Tensor dense = changed && overwrites(battery) && is_floating(tensor.dtype)
+                           ? Tensor(tensor.dtype, shape_of(tensor, axes))
+                           : filled(tensor.fill, tensor.dtype, shape_of(tensor, axes), own_seed, tensor.name);
+        if (changed) apply(battery, dense, own_seed, tensor.name, magnitudes);
         contents.emplace(tensor.name, spread(dense, row_stride(tensor, axes), buffer_elements(tensor, axes)));
     }
     return contents;

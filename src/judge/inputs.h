@@ -11,7 +11,7 @@
 #include <string>
 
 #include "task/task.h"
-#include "tensor/fill.h"
+#include "tensor/battery.h"
 #include "tensor/tensor.h"
 
 namespace recuda {
@@ -19,6 +19,9 @@ namespace recuda {
 /// Whole buffers by the tensors' names, shape {elements}: what lies between the rows of a strided tensor is there too,
 /// as NaN where the type has one.
 using InputContents = std::map<std::string, Tensor, std::less<>>;
+
+/// Whether no extent of the tensor varies over the task's workloads.
+bool is_weight(const Task& task, const TensorSpec& tensor);
 
 InputContents make_inputs(const Task& task, const Axes& axes, Battery battery, uint64_t seed);
 

@@ -164,6 +164,7 @@ Judged Session::judge(const Candidate& candidate, Built built, Depth depth, bool
     Evaluation& evaluation = judged.evaluation;
     evaluation.device = device_text();
     evaluation.target = options_.target;
+    evaluation.seed = options_.seed;
     conclude(evaluation, built.outcome, built.log);
     if (const std::string why = refusal(evaluation.facts, *task_.op, candidate.file->name); !why.empty())
         conclude(evaluation, Outcome::refused, why);

@@ -10,7 +10,7 @@
 #include "device/device.h"
 #include "judge/evaluator.h"
 #include "task/task.h"
-#include "tensor/fill.h"
+#include "tensor/battery.h"
 
 namespace recuda {
 
@@ -23,9 +23,10 @@ struct Workload {
 /// up to more.
 inline constexpr int64_t kScreenedTokens = 8, kAskedTokens = 128;
 
-/// `given` means exactly these; else the task's own (on the virtual GPU its small ones, where it has them) and one with
-/// an awkward number of tokens that no task lists. A screening takes those with few tokens, or the one with fewest
-/// where all have many. Throws Error for a task without any: nothing verified is nothing right.
+/// `given` means exactly these; else the task's own (on the virtual GPU its small ones, where it has them), one with an
+/// awkward number of tokens that no task lists, and one with one token more than the most. A screening takes those with
+/// few tokens, or the one with fewest where all have many. Throws Error for a task without any: nothing verified is
+/// nothing right.
 std::vector<Workload> verified_workloads(const Task& task, DeviceKind device, const std::vector<Axes>& given,
                                          Depth depth);
 

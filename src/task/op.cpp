@@ -112,6 +112,39 @@ std::vector<FactKind> read_kinds(const TomlTable& table, std::string_view key) {
     return kinds;
 }
 
+SeedEdit read_edit(const std::string& name, bool right, const TomlTable& entry) {
+    entry.allow({"replace", "by"});
+    return {name, right, entry.text("replace"), entry.text("by")};
+}
+
+OracleTests read_tests(const TomlTable& table, const Op& op) {
+    table.allow({"axes", "ranked", "hidden", "sum", "reject", "accept"});
+    OracleTests tests;
+    const TomlTable axes = table.table("axes"), ranked = table.table("ranked");
+    for (const std::string& axis : axes.keys()) {
+        if (!op.has_axis(axis)) axes.fail(axis, "there is no axis " + axis);
+        const auto value = axes.raw().get(axis)->value<int64_t>();
+        if (!value || *value < 1) axes.fail(axis, fmt::format("`{}` must be a positive number", axis));
+        tests.axes[axis] = *value;
+    }
+    for (const std::string& output : ranked.keys()) {
+        tests.ranked[output] = ranked.text(output);
+        if (op.tensor(output) == nullptr || op.tensor(ranked.text(output)) == nullptr)
+            ranked.fail(output, "an output and the input that it indexes");
+    }
+    if (table.has("hidden")) tests.hidden = table.texts("hidden");
+    if (table.has("sum")) {
+        const TomlTable sum = table.table("sum");
+        sum.allow({"replace", "by", "term", "count"});
+        tests.sum = {sum.text("replace"), sum.text("by", "SUM"), sum.text("term"), sum.text("count")};
+    }
+    for (const bool right : {false, true}) {
+        const TomlTable edits = table.table(right ? "accept" : "reject");
+        for (const std::string& name : edits.keys()) tests.edits.push_back(read_edit(name, right, edits.table(name)));
+    }
+    return tests;
+}
+
 template <typename T>
 const T* find_named(const std::vector<T>& all, std::string_view name) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const T& one) { return one.name == name; });
@@ -160,6 +193,7 @@ Op read_op(const std::filesystem::path& folder) {
     cost.allow({"bytes", "flops", "rows"});
     if (cost.has("bytes")) op.bytes = expression(cost, "bytes", cost.text("bytes"), op);
     if (cost.has("flops")) op.flops = expression(cost, "flops", cost.text("flops"), op);
+    op.tests = read_tests(table.table("tests"), op);
     return op;
 }
 

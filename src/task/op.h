@@ -45,6 +45,28 @@ struct OptionSpec {
     std::string default_value, about;
 };
 
+/// A change of the op's plain seed: the text `replace`, which stands there once, becomes `by`.
+struct SeedEdit {
+    std::string name;
+    bool right = false;  // whether what it makes must be accepted
+    std::string replace, by;
+};
+
+/// Where the plain seed adds up: `replace` becomes `by`, in which SUM stands for the sum of `term` (an f32 expression
+/// of `i`) over 0 <= i < `count`.
+struct SeedSum {
+    std::string replace, by, term, count;
+};
+
+/// How the judgement of an op's outputs is tested beside what is tested of every op (docs/verification.md).
+struct OracleTests {
+    std::map<std::string, int64_t, std::less<>> axes;        // constants to test with instead of the task's
+    std::map<std::string, std::string, std::less<>> ranked;  // integer outputs that are places in an input's rows
+    std::vector<std::string> hidden;                         // corruptions that the op's types cannot show
+    std::optional<SeedSum> sum;
+    std::vector<SeedEdit> edits;
+};
+
 struct Op {
     std::string name, summary, source;
     std::filesystem::path folder;
@@ -58,6 +80,7 @@ struct Op {
     std::optional<Expression> flops;
     std::vector<FactKind> forbid,
         allow;  // what a candidate's code may not do here, beyond or against the judge's rules
+    OracleTests tests;
 
     /// The tensor of that name among inputs and outputs, or null.
     const TensorSpec* tensor(std::string_view name) const;

@@ -77,6 +77,46 @@ void store_literal(Tensor& tensor, int64_t index, std::string_view literal) {
 
 double angle(Rng& rng) { return 2 * std::numbers::pi * rng.uniform(); }
 
+/// Standard normal numbers by the ziggurat method (Marsaglia and Tsang, Journal of Statistical Software 5(8), 2000;
+/// layer and fraction from different bits, as Doornik asks for): inputs are made by the million, and this takes a fifth
+/// of the time of Box and Muller's sines. 128 layers of equal area cover the density, right of kTail lies its tail.
+class Ziggurat {
+ public:
+    double operator()(Rng& rng) const {
+        for (;;) {
+            const uint64_t bits = rng.next(), layer = bits % kLayers;
+            const double fraction = 2 * (static_cast<double>(bits >> 11) * 0x1p-53) - 1, x = fraction * edge_[layer];
+            if (std::fabs(x) < edge_[layer + 1]) return x;
+            if (layer == 0) return std::copysign(tail(rng), fraction);
+            // A point of the layer that may lie above the density.
+            const double bottom = density(edge_[layer]), top = density(edge_[layer + 1]);
+            if (bottom + rng.uniform() * (top - bottom) < density(x)) return x;
+        }
+    }
+
+ private:
+    static constexpr size_t kLayers = 128;
+    static constexpr double kTail = 3.442619855899, kArea = 9.91256303526217e-3;
+
+    static double density(double x) { return std::exp(-0.5 * x * x); }
+
+    static std::array<double, kLayers + 1> edges() {
+        std::array<double, kLayers + 1> edge{kArea / density(kTail), kTail};
+        for (size_t i = 2; i < kLayers; ++i)
+            edge[i] = std::sqrt(-2 * std::log(kArea / edge[i - 1] + density(edge[i - 1])));
+        return edge;  // the last one is 0
+    }
+
+    static double tail(Rng& rng) {
+        for (;;) {
+            const double x = -std::log(1 - rng.uniform()) / kTail, y = -std::log(1 - rng.uniform());
+            if (2 * y > x * x) return kTail + x;
+        }
+    }
+
+    std::array<double, kLayers + 1> edge_ = edges();
+};
+
 }  // namespace
 
 Fill parse_fill(std::string_view text) {
@@ -117,9 +157,7 @@ Tensor filled(const Fill& fill, DType dtype, const Shape& shape, uint64_t seed, 
     const int64_t count = tensor.size();
     const bool table = fill.kind == Fill::Kind::cos_table || fill.kind == Fill::Kind::sin_table;
     Rng rng(seed, table ? "angles" : stream);
-    const auto each = [&](auto value) {
-        for (int64_t i = 0; i < count; ++i) tensor.set(i, value(i));
-    };
+    const auto each = [&](auto value) { set_each(tensor, 0, count, value); };
     switch (fill.kind) {
         case Fill::Kind::zeros:
             break;
@@ -134,9 +172,11 @@ Tensor filled(const Fill& fill, DType dtype, const Shape& shape, uint64_t seed, 
         case Fill::Kind::uniform:
             each([&](int64_t) { return fill.a + (fill.b - fill.a) * rng.uniform(); });
             break;
-        case Fill::Kind::normal:
-            each([&](int64_t) { return fill.a + fill.b * rng.normal(); });
+        case Fill::Kind::normal: {
+            static const Ziggurat ziggurat;
+            each([&](int64_t) { return fill.a + fill.b * ziggurat(rng); });
             break;
+        }
         case Fill::Kind::cos_table:
             each([&](int64_t) { return std::cos(angle(rng)); });
             break;
@@ -150,97 +190,6 @@ Tensor filled(const Fill& fill, DType dtype, const Shape& shape, uint64_t seed, 
             break;
     }
     return tensor;
-}
-
-std::string_view name(Battery battery) {
-    constexpr std::array<std::string_view, 10> kNames{"normal",  "large", "zeros",    "constant", "ties",
-                                                      "outlier", "tiny",  "negative", "edges",    "special"};
-    return kNames[static_cast<size_t>(battery)];
-}
-
-const std::vector<Battery>& all_batteries() {
-    static const std::vector<Battery> all{Battery::normal, Battery::large,   Battery::zeros, Battery::constant,
-                                          Battery::ties,   Battery::outlier, Battery::tiny,  Battery::negative,
-                                          Battery::edges,  Battery::special};
-    return all;
-}
-
-namespace {
-
-/// The row's largest value at its last element or its first, the second largest at the other end, and both made to
-/// outweigh the rest: the larger has twice the norm of what lies between. A sum of squares without it is less than half
-/// of what it should be, however long the row, and a maximum without it is another one.
-void move_extremes_to_the_ends(Tensor& tensor, int64_t first, int64_t width, bool largest_last) {
-    if (width < 2) return;
-    const auto swap_in = [&](int64_t place, int64_t begin, int64_t end) {
-        int64_t at = begin;
-        for (int64_t i = begin; i < end; ++i)
-            if (tensor.at(i) > tensor.at(at)) at = i;
-        const double moved = tensor.at(place);
-        tensor.set(place, tensor.at(at));
-        tensor.set(at, moved);
-    };
-    const int64_t last = first + width - 1, large = largest_last ? last : first, second = largest_last ? first : last;
-    swap_in(large, first, last + 1);
-    swap_in(second, first + !largest_last, last + !largest_last);
-    double squares = 0;
-    for (int64_t i = first + 1; i < last; ++i) squares += tensor.at(i) * tensor.at(i);
-    const double norm = std::max(std::sqrt(squares), std::fabs(tensor.at(large)));
-    tensor.set(second, norm);
-    tensor.set(large, 2 * norm);
-}
-
-}  // namespace
-
-void apply(Battery battery, Tensor& tensor, uint64_t seed, std::string_view stream) {
-    if (!is_floating(tensor.dtype) || tensor.size() == 0) return;
-    Rng rng(seed, std::string(stream) + "/" + std::string(name(battery)));
-    const int64_t width = tensor.shape.empty() ? 1 : tensor.shape.back(), rows = tensor.size() / width;
-    const auto each = [&](auto value) {
-        for (int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, value());
-    };
-    const auto sign = [&] { return rng.next() & 1 ? 1.0 : -1.0; };
-    const auto anywhere = [&](int64_t row) {
-        return row * width + static_cast<int64_t>(rng.below(static_cast<uint64_t>(width)));
-    };
-    switch (battery) {
-        case Battery::normal:
-            return;
-        case Battery::large:
-            return each([&] { return sign() * std::exp2(40 * rng.uniform() - 20); });
-        case Battery::zeros:
-            return each([&] { return 0 * sign(); });
-        case Battery::constant:
-            for (int64_t row = 0; row < rows; ++row) {
-                const double value = rng.normal();
-                for (int64_t i = 0; i < width; ++i) tensor.set(row * width + i, value);
-            }
-            return;
-        case Battery::ties:
-            return each([&] { return static_cast<double>(rng.below(4)) / 2 - 0.5; });
-        case Battery::outlier:
-            for (int64_t row = 0; row < rows; ++row) tensor.set(anywhere(row), 1e4 * sign());
-            return;
-        case Battery::tiny:
-            for (int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, tensor.at(i) * 0x1p-10);
-            return;
-        case Battery::negative:
-            for (int64_t i = 0; i < tensor.size(); ++i)
-                tensor.set(i, -(std::fabs(tensor.at(i)) + 0.5) * (i / width % 2 == 0 ? 1 : 0x1p17));
-            return;
-        case Battery::edges:
-            for (int64_t row = 0; row < rows; ++row)
-                move_extremes_to_the_ends(tensor, row * width, width, row % 2 == 0);
-            return;
-        case Battery::special: {
-            const std::array<double, 3> values{std::nan(""), HUGE_VAL, -HUGE_VAL};
-            // One value a row, in turn; every fourth row stays as it is, so that a NaN that leaks into a neighbour
-            // shows.
-            for (int64_t row = 0; row < rows; ++row)
-                if (row % 4 < 3) tensor.set(anywhere(row), values[static_cast<size_t>(row % 4)]);
-            return;
-        }
-    }
 }
 
 }  // namespace recuda

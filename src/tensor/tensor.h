@@ -38,4 +38,18 @@ struct Tensor {
     }
 };
 
+/// element i = value(i) for first <= i < last; the type is looked at once, not for each.
+template <typename Value>
+void set_each(Tensor& tensor, int64_t first, int64_t last, Value value) {
+    if (tensor.dtype == DType::f32) {
+        const std::span<float> all = tensor.as<float>();
+        for (int64_t i = first; i < last; ++i) all[static_cast<size_t>(i)] = static_cast<float>(value(i));
+    } else if (tensor.dtype == DType::bf16) {
+        const std::span<uint16_t> all = tensor.as<uint16_t>();
+        for (int64_t i = first; i < last; ++i) all[static_cast<size_t>(i)] = bf16_from_double(value(i));
+    } else {
+        for (int64_t i = first; i < last; ++i) tensor.set(i, value(i));
+    }
+}
+
 }  // namespace recuda
