@@ -119,14 +119,14 @@ fs::path deps_folder(std::string_view name) {
     return {};
 }
 
-/// `nvidia/cu13` below each module folder of `python3`.
-std::vector<std::string> site_packages_roots() {
+/// Folders of this name below `nvidia` in each module folder of `python3`.
+std::vector<std::string> site_packages_roots(std::string_view name) {
     std::vector<std::string> roots;
     try {
         const ProcessResult listed = run_process({"python3", "-c", "import sys; print('\\n'.join(sys.path))"},
                                                  {.input = {}, .deadline_s = 10, .environment = {}, .folder = "/"});
         for (std::string_view folder : split_lines(listed.out)) {
-            const fs::path root = fs::path(folder) / "nvidia" / "cu13";
+            const fs::path root = fs::path(folder) / "nvidia" / name;
             if (std::error_code ignored; !folder.empty() && fs::is_directory(root, ignored))
                 roots.push_back(root.string());
         }
@@ -136,15 +136,21 @@ std::vector<std::string> site_packages_roots() {
     return roots;
 }
 
-Toolchain look() {
+/// CUDA toolkits in the order in which they are looked into, Python's packages aside.
+std::vector<std::string> toolkit_roots() {
     std::vector<std::string> roots;
     if (const std::string home = environment("CUDA_HOME"); !home.empty()) roots.push_back(home);
     roots.push_back("/usr/local/cuda");
     if (const fs::path deps = deps_folder("cuda"); !deps.empty()) roots.push_back(deps.string());
+    return roots;
+}
+
+Toolchain look() {
+    std::vector<std::string> roots = toolkit_roots();
     const std::string ptxas = environment("TRITON_PTXAS_PATH");
     Toolchain chain = detail::find_toolchain(roots, ptxas);
     if (chain.nvrtc.state == Tool::State::ok && chain.headers.state == Tool::State::ok) return chain;
-    for (std::string& root : site_packages_roots()) roots.push_back(std::move(root));
+    for (std::string& root : site_packages_roots("cu13")) roots.push_back(std::move(root));
     return detail::find_toolchain(roots, ptxas);
 }
 
@@ -225,6 +231,27 @@ std::string header_version(const std::string& folder) {
 
 namespace detail {
 
+Tool find_cublas_lt(const std::vector<std::string>& roots) {
+    constexpr std::string_view kPrefix = "libcublasLt.so.";
+    Tool tool{.name = "cuBLASLt",
+              .advice = "only the baseline cublaslt needs it: install CUDA's libcublas, or pip install nvidia-cublas"};
+    for (const std::string& root : roots)
+        for (const fs::path& folder : library_folders(root)) {
+            const std::string found = file_with_prefix(folder, kPrefix);
+            if (found.empty()) continue;
+            // "libcublasLt.so.13.0.2.14" tells more than the link "libcublasLt.so.13" to it.
+            std::error_code failed;
+            const fs::path real = fs::canonical(found, failed);
+            const std::string name = (failed ? fs::path(found) : real).filename().string();
+            return {.name = tool.name,
+                    .state = Tool::State::ok,
+                    .version = name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : "",
+                    .path = found,
+                    .advice = {}};
+        }
+    return tool;
+}
+
 Toolchain find_toolchain(const std::vector<std::string>& roots, const std::string& ptxas) {
     const std::string advice(kAdvice);
     Toolchain chain{.nvrtc = {.name = "NVRTC", .version = {}, .path = {}, .advice = advice},
@@ -246,6 +273,19 @@ Toolchain find_toolchain(const std::vector<std::string>& roots, const std::strin
 const Toolchain& toolchain() {
     static const Toolchain chain = look();
     return chain;
+}
+
+const Tool& cublas_lt() {
+    static const Tool library = [] {
+        std::vector<std::string> roots = toolkit_roots();
+        Tool found = detail::find_cublas_lt(roots);
+        if (found.state == Tool::State::ok) return found;
+        // Wheels for CUDA 13 share one folder; those for CUDA 12 have one each.
+        for (const std::string_view name : {"cu13", "cublas"})
+            for (std::string& root : site_packages_roots(name)) roots.push_back(std::move(root));
+        return detail::find_cublas_lt(roots);
+    }();
+    return library;
 }
 
 const TritonPython* triton_python() {
@@ -286,7 +326,7 @@ std::vector<Tool> inspect_toolchain() {
                   .version = python->version,
                   .path = python->interpreter,
                   .advice = {}};
-    return {chain.nvrtc, chain.headers, chain.ptxas, triton};
+    return {chain.nvrtc, chain.headers, chain.ptxas, triton, cublas_lt()};
 }
 
 }  // namespace recuda

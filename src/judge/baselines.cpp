@@ -6,7 +6,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "judge/cublaslt_baseline.h"
 #include "judge/program_baseline.h"
+#include "judge/torch_baseline.h"
+#include "judge/triton_baseline.h"
 
 namespace recuda {
 namespace {
@@ -18,10 +21,15 @@ struct Known {
 constexpr std::array kKnown{
     Known{"plain", offer_plain},
     Known{"reference", offer_reference},
+    Known{"cublaslt", offer_cublaslt},
+    Known{"triton", offer_triton},
+    Known{"torch-eager", offer_torch_eager},
+    Known{"torch-eager-graph", offer_torch_eager_graph},
+    Known{"torch-compile", offer_torch_compile},
+    Known{"torch-compile-graph", offer_torch_compile_graph},
 };
 // Names of the design that this version does not have.
-constexpr std::array<std::string_view, 6> kLater{"cublaslt",      "triton",  "torch-eager",
-                                                 "torch-compile", "cutlass", "incumbent"};
+constexpr std::array<std::string_view, 2> kLater{"cutlass", "incumbent"};
 
 const Known* known_named(std::string_view name) {
     const auto found = std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& one) { return one.name == name; });
