@@ -57,11 +57,14 @@ void check_baselines(std::span<const std::string> names) {
 
 void Baselines::open(const BaselineParts& parts) {
     made_.clear(), absent_.clear(), warnings_.clear();
+    if (!parts.place.device.info().measures_time) {
+        for (const std::string& name : names_) absent_.push_back({name, "this device measures no time"});
+        // Whoever asked for nothing beyond the usual need not hear of it.
+        if (!names_.empty() && names_ != std::vector<std::string>{"plain"})
+            warnings_.push_back("this device measures no time: nothing is compared with " + joined(names_, ", "));
+        return;
+    }
     for (const std::string& name : names_) {
-        if (!parts.place.device.info().measures_time) {
-            absent_.push_back({name, "this device has no clock: nothing is compared"});
-            continue;
-        }
         Offer offer = known_named(name)->offer(parts);
         if (offer.baseline) {
             made_.push_back(std::move(offer.baseline));

@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "build/builder.h"
 #include "build/toolchain.h"
+#include "build/torch_python.h"
 #include "device/limits.h"
 #include "device/vgpu/vgpu.h"
 #include "judge/judge.h"
@@ -118,15 +119,16 @@ verify = { T = [1, 3] }
 bench = { T = [1, 4] }
 [rmsnorm]
 op = "rmsnorm"
-axes = { H = 264 }
+axes = { H = 2048 }
 scalars = { eps = 1e-5 }
 verify = { T = [1] }
 bench = { T = [2] }
 )");
     }
 
+    virtual Catalogue& catalogue() { return catalogue_; }
     Task task(const std::string& name) {
-        return catalogue_.task((folder_.path() / "small.toml").string() + "#" + name);
+        return catalogue().task((folder_.path() / "small.toml").string() + "#" + name);
     }
 
     /// The plain seed judged beside these baselines, and what became of them.
@@ -180,6 +182,91 @@ TEST_F(BaselinesTest, ALibraryOfMatrixProducts) {
     EXPECT_DOUBLE_EQ(measured.median_ns, 1200) << "number 2 of 0 to 3: 3 is faster and wrong";
     EXPECT_NE(measured.method.find("algorithm 2, the fastest of 4 tried"), std::string::npos) << measured.method;
     EXPECT_NE(record_[0].at("about").get<std::string>().find("cuBLASLt 0.0.1"), std::string::npos);
+}
+
+TEST_F(BaselinesTest, TritonSeedOfAllPoints) {
+    if (triton_python() == nullptr) GTEST_SKIP() << "Triton is not installed";
+    const Evaluation evaluation = judged("rmsnorm", {"triton"}, 0);
+    ASSERT_EQ(evaluation.outcome, Outcome::correct) << evaluation.verdict.log;
+    ASSERT_EQ(evaluation.baseline_measurements.size(), 1u) << dump(record_);
+    const std::string method = evaluation.baseline_measurements[0].measurement.method;
+    EXPECT_NE(method.find("WARPS="), std::string::npos) << method;
+    EXPECT_NE(method.find("the fastest of 4 tried"), std::string::npos) << method;
+}
+
+/// The baselines in PyTorch, with tests/fixtures/fake_torch in PyTorch's place.
+class TorchBaselinesTest : public BaselinesTest {
+ protected:
+    static void SetUpTestSuite() {
+        ::setenv("PYTHONPATH", (std::string(RECUDA_SOURCE_DIR) + "/tests/fixtures/fake_torch").c_str(), 1);
+        ::setenv("RECUDA_PYTHON", "python3", 1);
+        EXPECT_EQ(torch_python().state, Tool::State::ok) << torch_python().advice;
+        EXPECT_EQ(torch_python().version, "0.1+fake");
+    }
+    static void TearDownTestSuite() {
+        ::unsetenv("PYTHONPATH");
+        ::unsetenv("RECUDA_PYTHON");
+    }
+    TorchBaselinesTest() : changed_((folder_.path() / "home").string()) {
+        make_folder(folder_.path() / "home/ops");
+        for (const std::string op : {"rmsnorm", "linear"})
+            std::filesystem::copy(std::filesystem::path(RECUDA_SOURCE_DIR) / "ops" / op,
+                                  folder_.path() / "home/ops" / op, std::filesystem::copy_options::recursive);
+        set_reference("torch.rmsnorm(x, w, eps)");
+    }
+    Catalogue& catalogue() override { return changed_; }
+    void set_reference(const std::string& y) {
+        write_atomically(folder_.path() / "home/ops/rmsnorm/reference.py",
+                         "import torch\ndef run(x, w, eps, rounding):\n    return {'y': " + y + "}\n");
+    }
+    void expect_no_comparison(const std::string& why) {
+        const Evaluation evaluation = judged("rmsnorm", {"torch-eager", "plain"}, 0);
+        ASSERT_EQ(evaluation.outcome, Outcome::correct) << evaluation.verdict.log;
+        ASSERT_EQ(evaluation.comparisons.size(), 4u);
+        for (const Comparison* one : {&evaluation.comparisons[0], &evaluation.comparisons[1]}) {
+            EXPECT_EQ(one->baseline, "torch-eager");
+            EXPECT_EQ(one->outcome, Comparing::inconclusive);
+            EXPECT_TRUE(std::isnan(one->ratio));
+            EXPECT_NE(one->evidence.find(why), std::string::npos) << one->evidence;
+        }
+        EXPECT_EQ(evaluation.comparisons[2].baseline, "plain");
+        EXPECT_EQ(evaluation.comparisons[2].outcome, Comparing::equivalent);
+    }
+
+    Catalogue changed_;
+};
+
+TEST_F(TorchBaselinesTest, EagerAndCompiledAndAsGraphs) {
+    const std::vector<std::string> names{"torch-eager", "torch-eager-graph", "torch-compile", "torch-compile-graph"};
+    const Evaluation evaluation = judged("rmsnorm", names, 0);
+    ASSERT_EQ(evaluation.outcome, Outcome::correct) << evaluation.verdict.log;
+    EXPECT_TRUE(warnings_.empty());
+    ASSERT_EQ(evaluation.baseline_measurements.size(), 4u) << evaluation.comparisons.at(0).evidence;
+    for (size_t i = 0; i < names.size(); ++i) {
+        const BaselineMeasurement& one = evaluation.baseline_measurements[i];
+        EXPECT_EQ(one.baseline, names[i]);
+        EXPECT_EQ(one.measurement.samples_ns.size(), one.candidate_samples_ns.size());
+        EXPECT_NEAR(one.measurement.median_ns, i < 2 ? 2000 : 1000, 1e-3);
+        EXPECT_NEAR(one.measurement.clock_mhz, 1980, 1e-3);
+        EXPECT_NE(one.measurement.method.find(i % 2 == 1 ? "a graph of 20 runs" : "around 20 runs"), std::string::npos)
+            << one.measurement.method;
+        EXPECT_NE(one.measurement.method.find("cold: "), std::string::npos) << one.measurement.method;
+        EXPECT_NE(record_[i].at("about").get<std::string>().find("PyTorch 0.1+fake"), std::string::npos);
+    }
+}
+
+TEST_F(TorchBaselinesTest, AWrongOneIsNoBaseline) {
+    set_reference("torch.rmsnorm(x, w, 10.0)");
+    expect_no_comparison("the baseline is wrong: after timing: y");
+}
+
+TEST_F(TorchBaselinesTest, OneThatThrowsOrDiesEndsNothingElse) {
+    set_reference("undefined");
+    expect_no_comparison("NameError: name 'undefined' is not defined");
+    set_reference("torch.rmsnorm(x, w, eps)");
+    ::setenv("FAKE_TORCH_DIES", "1", 1);
+    expect_no_comparison("PyTorch's process ended during time: killed by signal 6");
+    ::unsetenv("FAKE_TORCH_DIES");
 }
 
 }  // namespace

@@ -95,6 +95,8 @@ class TorchBaseline : public Baseline {
             Timed timed = timed_from(told);
             judge(one, told, timed);
             return timed;
+        } catch (const DeviceLost&) {
+            throw;  // the judge's device, not PyTorch
         } catch (const Error& error) {
             // What failed once fails again: the session need not wait for it a second time.
             process_.reset();
