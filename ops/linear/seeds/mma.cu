@@ -3,7 +3,7 @@
 //! tune    WARPS = 4, 8, 2
 //! tune    ROWS = 1, 2
 //! tune    UNROLL = 4, 2
-//! require K % 32 == 0
+//! require K % 32 == 0 && WARPS*ROWS*TILES <= 96
 //! launch  linear<<<(ceil_div(N, 16*ROWS), ceil_div(T, 8*TILES)), 32*WARPS>>>(x, w, y, T)
 #include <cuda_bf16.h>
 
