@@ -278,6 +278,8 @@ class Server:
     def load(self, request):
         made = Workload(self.torch, self.options, request, self.run)
         self.workloads[request["workload"]] = made
+        gc.collect()
+        gc.freeze()  # PyTorch's own objects stay; looking through them before every timing would take longer than it
         return {"how": made.how, "sets": made.ring.sets, "cold": made.ring.cold}
 
     def time(self, request):
