@@ -1,6 +1,6 @@
 """Times an op's reference.py in PyTorch, for cuda-rlm's baselines torch-eager and torch-compile.
 
-A server on stdin and stdout; src/build/messages.h has the framing (four bytes of length, little-endian, then the message).
+A server on stdin and stdout, in messages of recuda_messages.py.
 Requests and answers are JSON objects; an answer with "error" says why there is none. The calls:
 
     {"call": "open"}                        imports torch -> {"torch", "device"}
@@ -23,9 +23,10 @@ import inspect
 import json
 import math
 import os
-import struct
 import sys
 import traceback
+
+from recuda_messages import read_message, write_message
 
 WARMUPS = 3
 WANTED_SPAN_NS = 100_000  # of a sample: 200 times what events resolve
@@ -37,31 +38,6 @@ FIRST_HOLD_CYCLES = 1_000_000
 MOST_HOLD_CYCLES = 200_000_000
 RING_LIMIT_BYTES = 4 << 30
 ALIGNMENT = 256
-
-
-# --- Messages --------------------------------------------------------------------------------------------------------
-
-
-def read_exactly(descriptor, size):
-    parts = []
-    while size > 0:
-        part = os.read(descriptor, min(size, 1 << 20))
-        if not part:
-            return None
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def read_message(descriptor):
-    head = read_exactly(descriptor, 4)
-    return None if head is None else read_exactly(descriptor, struct.unpack("<I", head)[0])
-
-
-def write_message(descriptor, message):
-    view = memoryview(struct.pack("<I", len(message)) + message)
-    while view:
-        view = view[os.write(descriptor, view) :]
 
 
 # --- A workload ------------------------------------------------------------------------------------------------------

@@ -24,10 +24,6 @@ struct Toolchain {
     std::string nvrtc_builtins;  // full path of libnvrtc-builtins, loaded before NVRTC; "" where the loader finds it
 };
 
-/// cuBLASLt, which only the baseline `cublaslt` needs: looked for in the folders of the toolchain, then in Python's
-/// site-packages. Looks once, remembers for the process.
-const Tool& cublas_lt();
-
 /// A Python that can import Triton.
 struct TritonPython {
     std::string interpreter;           // full path
@@ -53,9 +49,6 @@ std::vector<Tool> inspect_toolchain();
 
 namespace detail {
 /// What `toolchain` does, for CUDA folders given in order; `ptxas` goes before theirs where it is a program.
-/// The greatest version of libcublasLt below these roots, the first root first.
-Tool find_cublas_lt(const std::vector<std::string>& roots);
-
 Toolchain find_toolchain(const std::vector<std::string>& roots, const std::string& ptxas);
 }  // namespace detail
 

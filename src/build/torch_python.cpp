@@ -1,10 +1,9 @@
 #include "build/torch_python.h"
 
-#include <cstdlib>
-
 #include "base/error.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "build/toolkit_places.h"
 
 namespace recuda {
 namespace {
@@ -35,8 +34,7 @@ bool ask(const std::string& interpreter, Tool& tool) {
 
 Tool look() {
     Tool tool{.name = "PyTorch (torch)"};
-    const char* const chosen = std::getenv("RECUDA_PYTHON");
-    if (chosen != nullptr && *chosen != '\0') {
+    if (const std::string chosen = environment("RECUDA_PYTHON"); !chosen.empty()) {
         if (ask(chosen, tool)) return tool;
         tool.state = Tool::State::unusable;
         tool.advice = "RECUDA_PYTHON: " + tool.advice;

@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "base/progress.h"
 #include "base/text.h"
+#include "build/cublas_lt_library.h"
 #include "build/toolchain.h"
 #include "build/torch_python.h"
 #include "cli/command_line.h"
@@ -100,6 +101,7 @@ int inspect_env_command(CommandLine& line) {
         tools.insert(tools.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     };
     append(inspect_toolchain());
+    tools.push_back(cublas_lt());
     append(gpus());
     tools.push_back(torch_python());
     tools.push_back(duckdb());

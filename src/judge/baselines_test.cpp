@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "build/builder.h"
-#include "build/toolchain.h"
+#include "build/cublas_lt_library.h"
 #include "build/torch_python.h"
 #include "device/limits.h"
 #include "device/vgpu/vgpu.h"

@@ -1,6 +1,6 @@
 #include "judge/cublaslt_baseline.h"
 
-#include "build/toolchain.h"
+#include "build/cublas_lt_library.h"
 #include "judge/benchmark.h"
 #include "judge/tuned_baseline.h"
 #include "task/op.h"
