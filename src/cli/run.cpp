@@ -115,8 +115,7 @@ class SearchProgressLine {
     explicit SearchProgressLine(const std::string& task) : line_(task) {}
 
     void operator()(const SearchProgress& at) {
-        std::string words = fmt::format(
-            "{} {}/{}", at.stage == SearchProgress::Stage::screening ? "screening" : "finalists", at.done, at.total);
+        std::string words = fmt::format("{} {}/{}", name(at.stage), at.done, at.total);
         if (at.best != nullptr && at.best->median_ns)
             words += fmt::format("  best {:.2f} us", *at.best->median_ns / 1000);
         else if (at.best != nullptr && at.best->estimate)
@@ -125,6 +124,20 @@ class SearchProgressLine {
     }
 
  private:
+    static std::string_view name(SearchProgress::Stage stage) {
+        switch (stage) {
+            case SearchProgress::Stage::screening:
+                return "screening";
+            case SearchProgress::Stage::race:
+                return "race";
+            case SearchProgress::Stage::whole:
+                return "finalists";
+            case SearchProgress::Stage::proof:
+                return "proof, sessions";
+        }
+        return "";
+    }
+
     Progress line_;
 };
 

@@ -159,6 +159,9 @@ class Device {
 
     /// Times sequences; only where info().measures_time.
     virtual Timing time(const TimingRequest& request) = 0;
+
+    /// Begins anew in a fresh process where the device has one: buffers and modules are gone as with DeviceLost.
+    virtual void renew() {}
 };
 
 }  // namespace recuda

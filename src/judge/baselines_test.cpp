@@ -131,25 +131,28 @@ bench = { T = [2] }
         return catalogue().task((folder_.path() / "small.toml").string() + "#" + name);
     }
 
-    /// The plain seed judged beside these baselines, and what became of them.
+    /// The plain seed judged and proven against these baselines, and what became of them.
     Evaluation judged(const std::string& name, const std::vector<std::string>& baselines, unsigned algorithms) {
         const Task one = task(name);
         auto device = std::make_unique<TimedDevice>(make_vgpu(), 100, algorithms);
         const Candidate candidate =
             candidate_from(one.op->folder / "seeds/plain.cu", std::vector<Axes>{one.verify[0], one.bench[0]},
                            limits_of(device->info()));
-        Session session(one, std::move(device), *builder_, {.seed = 7, .baselines = baselines});
+        Session session(one, std::move(device), *builder_,
+                        {.seed = 7,
+                         .baselines = baselines,
+                         .fitness_file = folder_.path() / "proofs.json",
+                         .proof = {.sessions = 2, .blocks = 2, .block_pairs = 2, .warmup_pairs = 1}});
         session.open();
         warnings_ = session.baselines().warnings();
         record_ = session.baselines().record();
-        Built built = std::move(build_all(*builder_,
-                                          [&] {
-                                              std::vector<Order> orders;
-                                              orders.push_back(session.order(candidate, Depth::whole));
-                                              return orders;
-                                          }())
-                                    .front());
-        return session.judge(candidate, std::move(built), Depth::whole, true, {}).evaluation;
+        const auto built = [&] {
+            std::vector<Order> orders;
+            orders.push_back(session.order(candidate, Depth::whole));
+            return std::move(build_all(*builder_, std::move(orders)).front());
+        };
+        const Evaluation whole = session.judge(candidate, built(), Depth::whole, true, {}).evaluation;
+        return session.prove(whole, built(), {1, {}, {}}).value_or(whole);
     }
 
     TemporaryFolder folder_;

@@ -18,7 +18,6 @@
 
 namespace recuda {
 
-class Baseline;
 class Ring;
 
 /// A measurement, or why there is none.
@@ -50,17 +49,6 @@ class Benchmark {
     Timed time(const TimedRuns& runs, uint32_t samples);
     /// The statistics of such samples, of a program or of a baseline.
     Measurement measurement(const Axes& axes, Timed timed) const;
-
-    /// Times both in turns (A B B A) and gives baseline time / candidate time. `outcome` and `log` say why where there
-    /// is no comparison.
-    struct Compared {
-        Outcome outcome = Outcome::correct;
-        bool by_baseline = false;  // the baseline is what failed
-        std::string log;
-        Comparison comparison;
-        BaselineMeasurement baseline;
-    };
-    Compared compare(Program& program, size_t workload, Baseline& baseline);
 
     /// The device's process is gone.
     void forget();

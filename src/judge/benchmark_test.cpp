@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/file.h"
 #include "base/process.h"
@@ -56,15 +57,24 @@ bench = { T = [2] }
         return catalogue_.task((folder_.path() / "small.toml").string() + "#" + name);
     }
 
+    /// Judged whole, and proven where it is right and there are baselines.
     Evaluation judged(const std::string& task_name, const std::string& seed, double ns_an_instruction,
                       std::vector<std::string> baselines = {"plain", "reference"}) {
         const Task one = task(task_name);
         auto device = std::make_unique<TimedDevice>(make_vgpu(), ns_an_instruction);
         const Candidate candidate = candidate_from(
             one.op->folder / "seeds" / seed, std::vector<Axes>{one.verify[0], one.bench[0]}, limits_of(device->info()));
-        std::vector<Checked> all = check(one, std::move(device), *builder_, std::span(&candidate, 1),
-                                         {.seed = 7, .baselines = std::move(baselines)});
-        return std::move(all.at(0).evaluation);
+        const std::unique_ptr<Evaluator> judge =
+            make_judge(one, std::move(device), *builder_,
+                       {.seed = 7,
+                        .baselines = std::move(baselines),
+                        .fitness_file = folder_.path() / "proofs.json",
+                        .proof = {.sessions = 2, .blocks = 2, .block_pairs = 2, .warmup_pairs = 1}});
+        Evaluation whole;
+        judge->evaluate(std::span(&candidate, 1), Depth::whole, {}, [&](Evaluation done) { whole = std::move(done); });
+        if (whole.outcome != Outcome::correct) return whole;
+        std::optional<Evaluation> proven = judge->prove(candidate, whole, {1, {}, {}});
+        return proven ? *proven : whole;
     }
 
     TemporaryFolder folder_;
@@ -72,14 +82,18 @@ bench = { T = [2] }
     Catalogue catalogue_;
 };
 
-TEST_F(BenchmarkTest, MeasuresAndCompares) {
+TEST_F(BenchmarkTest, MeasuresAndProves) {
+    const Evaluation screened = judged("rmsnorm", "vector.cu", 100, {});
+    ASSERT_EQ(screened.measurements.size(), 2u);
+    EXPECT_EQ(screened.measurements[0].samples_ns.size(), 30u);
+    EXPECT_TRUE(screened.comparisons.empty()) << "what is not proven is not claimed";
     const Evaluation evaluation = judged("rmsnorm", "vector.cu", 100);
     ASSERT_EQ(evaluation.outcome, Outcome::correct) << evaluation.verdict.log;
     EXPECT_FALSE(evaluation.estimate) << "what has a time has no estimate";
     ASSERT_EQ(evaluation.measurements.size(), 2u);
     const Measurement& first = evaluation.measurements[0];
     EXPECT_EQ(first.axes.at("T"), 1);
-    EXPECT_EQ(first.samples_ns.size(), 30u);
+    EXPECT_EQ(first.samples_ns.size(), 2u * 2 * 2) << "those of the proof";
     EXPECT_GT(first.median_ns, 0);
     EXPECT_EQ(first.bytes, 2 * 3 * 264);
     EXPECT_NEAR(first.bytes_per_ns, 2 * 3 * 264 / first.median_ns, 1e-9);
@@ -98,14 +112,25 @@ TEST_F(BenchmarkTest, MeasuresAndCompares) {
         EXPECT_EQ(comparison.outcome, Comparing::faster) << comparison.baseline;
         EXPECT_GT(comparison.low, 1);
         EXPECT_LE(comparison.low, comparison.ratio);
-        EXPECT_NE(comparison.evidence.find("screening"), std::string::npos);
+        EXPECT_TRUE(comparison.proof);
+        EXPECT_NE(comparison.evidence.find("proof: 2 sessions of 4 pairs, SM clock 1980 to 1980 MHz"),
+                  std::string::npos)
+            << comparison.evidence;
+        EXPECT_EQ(comparison.ships.has_value(), comparison.axes.empty());
     }
+    EXPECT_TRUE(*evaluation.comparisons[0].ships);
+    ASSERT_EQ(evaluation.proofs.size(), 2u);
+    std::set<uint64_t> seeds;
+    for (const ProofSession& session : evaluation.proofs[0].workloads.at(0).sessions) seeds.insert(session.seed);
+    EXPECT_EQ(seeds.size(), 2u) << "fresh inputs each";
+    EXPECT_FALSE(seeds.contains(7));
+    EXPECT_NE(read_file(folder_.path() / "proofs.json").find("\"since_test\": 2"), std::string::npos);
     ASSERT_EQ(evaluation.baseline_measurements.size(), 4u);
     const BaselineMeasurement& plain = evaluation.baseline_measurements[0];
     EXPECT_EQ(plain.baseline, "plain");
     EXPECT_EQ(plain.measurement.axes, first.axes);
-    EXPECT_EQ(plain.measurement.samples_ns.size(), 64u);
-    EXPECT_EQ(plain.candidate_samples_ns.size(), 64u);
+    EXPECT_EQ(plain.measurement.samples_ns.size(), 8u);
+    EXPECT_EQ(plain.candidate_samples_ns.size(), 8u);
     EXPECT_NEAR(plain.measurement.median_ns / first.median_ns, evaluation.comparisons[1].ratio, 1e-9);
     EXPECT_TRUE(plain.measurement.share_of_peak);
 }
@@ -138,6 +163,23 @@ TEST_F(BenchmarkTest, PlainEqualsItself) {
     const Evaluation evaluation = judged("rmsnorm", "plain.cu", 100, {"plain"});
     ASSERT_EQ(evaluation.comparisons.size(), 3u) << evaluation.verdict.log;
     for (const Comparison& comparison : evaluation.comparisons) EXPECT_EQ(comparison.outcome, Comparing::equivalent);
+}
+
+TEST_F(BenchmarkTest, RanksByTimeAndLeavesOutWhatFails) {
+    const Task one = task("rmsnorm");
+    auto device = std::make_unique<TimedDevice>(make_vgpu(), 100);
+    const DeviceLimits limits = limits_of(device->info());
+    std::vector<Candidate> candidates;
+    for (const char* seed : {"plain.cu", "vector.cu"})
+        candidates.push_back(candidate_from(one.op->folder / "seeds" / seed, one.bench, limits));
+    const KernelFile plain = read_kernel_file(one.op->folder / "seeds" / "plain.cu");
+    candidates.push_back(make_candidate(
+        std::make_shared<const KernelFile>(parse_kernel_file(plain.text + "#error no\n", "no.cu", Language::cuda)),
+        {}));
+    const std::unique_ptr<Evaluator> judge =
+        make_judge(one, std::move(device), *builder_, {.seed = 7, .axes = {one.bench[0]}});
+    EXPECT_EQ(judge->rank(candidates, std::vector<double>{100, 100, 100}, {}), (std::vector<size_t>{1, 0}));
+    EXPECT_EQ(judge->rank(candidates, std::vector<double>{100, 300, 100}, {}), (std::vector<size_t>{0}));
 }
 
 TEST_F(BenchmarkTest, TensorsInPlaceAndAuxiliariesOfAReference) {

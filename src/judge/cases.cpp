@@ -205,4 +205,9 @@ void Cases::forget() {
     reference_.forget();
 }
 
+void Cases::reseed(uint64_t seed) {
+    cases_.clear();
+    seed_ = seed;
+}
+
 }  // namespace recuda

@@ -1,12 +1,14 @@
 // The judge: proves candidates right against the reference in double, measures them, and says by how much.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "judge/evaluator.h"
+#include "judge/proof_plan.h"
 #include "judge/verifier.h"
 #include "task/task.h"
 
@@ -22,6 +24,9 @@ struct JudgeOptions {
     std::vector<Axes> axes;  // not empty: exactly these workloads instead of the task's own
     unsigned schedules = 1;  // vgpu: so many permuted schedules each; results must agree
     bool count = true;       // vgpu: counters and the estimate built from them
+    /// What is known of this machine's proofs (judge/fitness.h); empty: in the cache folder.
+    std::filesystem::path fitness_file{};
+    ProofPlan proof{};
 };
 
 /// The judge of one task on one device, which it owns. Builder must outlive it.

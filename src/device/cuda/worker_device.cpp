@@ -113,6 +113,9 @@ class WorkerDevice : public Device {
 
     Execution run(std::span<const Launch> launches, const RunOptions& options) override;
     Timing time(const TimingRequest& request) override;
+    void renew() override {
+        if (worker_ != nullptr) lose_worker("it was replaced by a fresh one");
+    }
 
     ProductAlgorithms product_algorithms(const MatrixProduct& product, uint32_t most,
                                          uint64_t workspace_limit) override {
