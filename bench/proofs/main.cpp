@@ -30,8 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Words {
     double seconds = 240;
-    std::vector<Axes> axes;
-    std::vector<std::string> tasks;
+    std::vector<std::string> tokens, tasks;
 };
 
 Words parse(std::span<char*> words) {
@@ -48,8 +47,7 @@ Words parse(std::span<char*> words) {
             parsed.tasks.emplace_back(word);
     }
     if (parsed.tasks.empty()) throw UsageError("usage: proofs [--seconds S] [--tokens 1,64,512] TASK …");
-    for (const std::string_view number : split(tokens, ','))
-        parsed.axes.push_back({{"T", std::stoll(std::string(number))}});
+    for (const std::string_view number : split(tokens, ',')) parsed.tokens.emplace_back(number);
     return parsed;
 }
 
@@ -73,7 +71,9 @@ Json environment(const Session& session) {
 /// One proof of the task's plain seed against its copy; false where time was up.
 bool prove_equal(const Task& task, const Words& words, Builder& builder, bool first, const std::stop_token& stop) {
     const Clock::time_point start = Clock::now();
-    Session session(task, make_cuda(), builder, {.baselines = {}, .axes = words.axes});
+    std::vector<Axes> axes;
+    for (const std::string& tokens : words.tokens) axes.push_back(axes_from_text(task, "T=" + tokens));
+    Session session(task, make_cuda(), builder, {.baselines = {}, .axes = axes});
     if (first) print(environment(session));
     const std::optional<Proof> proof = session.self_test(stop);
     if (!proof) return false;

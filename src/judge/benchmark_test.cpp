@@ -13,8 +13,10 @@
 #include "device/vgpu/vgpu.h"
 #include "judge/judge.h"
 #include "judge/peaks.h"
+#include "judge/proof_verdict.h"
 #include "judge/reference.h"
 #include "judge/ring.h"
+#include "judge/session.h"
 #include "judge/timed_device_test_support.h"
 #include "task/catalogue.h"
 #include "task/op.h"
@@ -163,6 +165,24 @@ TEST_F(BenchmarkTest, PlainEqualsItself) {
     const Evaluation evaluation = judged("rmsnorm", "plain.cu", 100, {"plain"});
     ASSERT_EQ(evaluation.comparisons.size(), 3u) << evaluation.verdict.log;
     for (const Comparison& comparison : evaluation.comparisons) EXPECT_EQ(comparison.outcome, Comparing::equivalent);
+}
+
+TEST_F(BenchmarkTest, AMachineIsTestedWithAKernelAgainstItsCopy) {
+    const Task one = task("rmsnorm");
+    Session session(one, std::make_unique<TimedDevice>(make_vgpu(), 100), *builder_,
+                    {.seed = 7,
+                     .baselines = {},
+                     .axes = {axes_from_text(one, "T=2")},
+                     .proof = {.sessions = 2, .blocks = 2, .block_pairs = 2, .warmup_pairs = 1}});
+    const std::optional<Proof> proof = session.self_test({});
+    ASSERT_TRUE(proof);
+    const std::vector<Comparison> comparisons = comparisons_of(*proof);
+    ASSERT_EQ(comparisons.size(), 2u);
+    EXPECT_EQ(comparisons[0].baseline, "plain");
+    EXPECT_EQ(comparisons[0].outcome, Comparing::equivalent);
+    std::stop_source stopped;
+    stopped.request_stop();
+    EXPECT_FALSE(session.self_test(stopped.get_token()));
 }
 
 TEST_F(BenchmarkTest, RanksByTimeAndLeavesOutWhatFails) {

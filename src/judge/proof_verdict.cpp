@@ -78,7 +78,8 @@ ProofTimes times_of(const WorkloadProof& workload) {
     for (const ProofSession& session : workload.sessions) {
         append(times.candidate_ns, session.candidate_ns);
         append(times.baseline_ns, session.baseline_ns);
-        append(times.clock_mhz, session.candidate_clock_mhz);
+        append(times.candidate_clock_mhz, session.candidate_clock_mhz);
+        append(times.baseline_clock_mhz, session.baseline_clock_mhz);
     }
     return times;
 }

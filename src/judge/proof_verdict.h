@@ -15,7 +15,7 @@ std::vector<Comparison> comparisons_of(const Proof& proof);
 
 /// All times of both sides at a workload over all sessions.
 struct ProofTimes {
-    std::vector<double> candidate_ns, baseline_ns, clock_mhz;
+    std::vector<double> candidate_ns, baseline_ns, candidate_clock_mhz, baseline_clock_mhz;
 };
 ProofTimes times_of(const WorkloadProof& workload);
 

@@ -150,8 +150,12 @@ void Session::times_into(Evaluation& evaluation) const {
     for (const Proof& proof : evaluation.proofs)
         for (const WorkloadProof& workload : proof.workloads) {
             ProofTimes times = times_of(workload);
-            Timed own{.method = workload.method, .samples_ns = times.candidate_ns, .clock_mhz = times.clock_mhz};
-            Timed other{.method = workload.baseline_method, .samples_ns = std::move(times.baseline_ns)};
+            Timed own{.method = workload.method,
+                      .samples_ns = times.candidate_ns,
+                      .clock_mhz = std::move(times.candidate_clock_mhz)};
+            Timed other{.method = workload.baseline_method,
+                        .samples_ns = std::move(times.baseline_ns),
+                        .clock_mhz = std::move(times.baseline_clock_mhz)};
             Measurement baseline = benchmark_.measurement(workload.axes, std::move(other));
             evaluation.baseline_measurements.push_back(
                 {proof.baseline, std::move(baseline), std::move(times.candidate_ns)});
