@@ -130,8 +130,8 @@ function(recuda_scenario_tests)
         WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
 endfunction()
 
-# bench/x.cpp is the Google Benchmark program bench_x; `make bench` runs them, ctest does not. bench/calibration is a
-# program of its own: what the estimate is calibrated by.
+# bench/x.cpp is the Google Benchmark program bench_x; `make bench` runs them, ctest does not. bench/calibration and
+# bench/proofs are programs of their own: what the estimate is calibrated by, and how well a machine can prove.
 function(recuda_benchmarks)
     file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/bench/*.cpp")
     set(layers ${RECUDA_LAYERS})
@@ -149,5 +149,8 @@ function(recuda_benchmarks)
     target_link_libraries(calibration PRIVATE ${layers})
     target_include_directories(calibration PRIVATE "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}/bench"
         "${CMAKE_BINARY_DIR}/generated")
+    add_executable(proofs EXCLUDE_FROM_ALL "${CMAKE_SOURCE_DIR}/bench/proofs/main.cpp")
+    target_link_libraries(proofs PRIVATE ${layers})
+    target_include_directories(proofs PRIVATE "${CMAKE_SOURCE_DIR}/src" "${CMAKE_BINARY_DIR}/generated")
     add_custom_target(benchmarks DEPENDS ${programs})
 endfunction()

@@ -22,6 +22,18 @@ double number_from_json(const Json& json) {
     throw Error("expected a number, found {}", dump(json));
 }
 
+Json json_numbers(const std::vector<double>& values) {
+    Json array = Json::array();
+    for (const double value : values) array.push_back(json_number(value));
+    return array;
+}
+
+std::vector<double> numbers_from_json(const Json& array) {
+    std::vector<double> values;
+    for (const Json& value : array) values.push_back(number_from_json(value));
+    return values;
+}
+
 Json json_text(std::string_view text) { return valid_utf8(text); }
 
 Json parse_json(std::string_view text, std::string_view name) {

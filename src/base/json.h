@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace recuda {
 
@@ -14,6 +15,10 @@ Json json_number(double value);
 
 /// The reverse; throws Error for anything else.
 double number_from_json(const Json& json);
+
+/// An array of such numbers, and the reverse.
+Json json_numbers(const std::vector<double>& values);
+std::vector<double> numbers_from_json(const Json& array);
 
 /// Text with invalid UTF-8 replaced.
 Json json_text(std::string_view text);

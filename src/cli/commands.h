@@ -13,6 +13,7 @@ int check_command(CommandLine& line);
 int exec_command(CommandLine& line);
 int results_command(CommandLine& line);
 int show_command(CommandLine& line);
+int replay_command(CommandLine& line);
 int merge_results_command(CommandLine& line);
 int inspect_env_command(CommandLine& line);
 int presets_command(CommandLine& line);
@@ -38,6 +39,7 @@ inline constexpr CommandRow kCommands[] = {
     {"exec", "Run any kernel of a .cu or .ptx with buffers given here, on either device", exec_command},
     {"results", "List what runs have found", results_command},
     {"show", "Show one candidate, all of it", show_command},
+    {"replay", "Judge a recorded candidate again, and its verdicts from their raw samples", replay_command},
     {"merge-results", "Merge result stores into one", merge_results_command},
     {"inspect-env", "Show compilers, driver, GPUs and libraries, and what to do for what is missing",
      inspect_env_command},

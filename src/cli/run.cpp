@@ -16,6 +16,7 @@
 #include "cli/device_choice.h"
 #include "device/device.h"
 #include "device/limits.h"
+#include "judge/baselines.h"
 #include "judge/judge.h"
 #include "lm/preset.h"
 #include "report/report.h"
@@ -49,7 +50,8 @@ struct RunWords {
                   "Give the model what the kernel index knows (not part of this version yet)");
         line.option("--program", "NAME", program, "Language-model program (not part of this version yet)");
         line.option("--policy", "F", policy, "Policy that steers the search (not part of this version yet)");
-        line.option("--baselines", "a,b", baselines, "Competitors to compare with: plain, reference (plain)");
+        line.option("--baselines", "a,b", baselines,
+                    "Competitors to compare with (plain); " + joined(baseline_names(), ", "));
         line.option("--out-dir", "D", out_dir, "Run folder; default: artifacts/runs/TASK/TIME");
         line.option("--db", "FILE", db, "Main store; default: RECUDA_DB, else results.duckdb in the current folder");
         line.flag("--resume", resume, "Go on with the run in --out-dir");
@@ -115,8 +117,7 @@ class SearchProgressLine {
     explicit SearchProgressLine(const std::string& task) : line_(task) {}
 
     void operator()(const SearchProgress& at) {
-        std::string words = fmt::format(
-            "{} {}/{}", at.stage == SearchProgress::Stage::screening ? "screening" : "finalists", at.done, at.total);
+        std::string words = fmt::format("{} {}/{}", name(at.stage), at.done, at.total);
         if (at.best != nullptr && at.best->median_ns)
             words += fmt::format("  best {:.2f} us", *at.best->median_ns / 1000);
         else if (at.best != nullptr && at.best->estimate)
@@ -125,6 +126,20 @@ class SearchProgressLine {
     }
 
  private:
+    static std::string_view name(SearchProgress::Stage stage) {
+        switch (stage) {
+            case SearchProgress::Stage::screening:
+                return "screening";
+            case SearchProgress::Stage::race:
+                return "race";
+            case SearchProgress::Stage::whole:
+                return "finalists";
+            case SearchProgress::Stage::proof:
+                return "proof, sessions";
+        }
+        return "";
+    }
+
     Progress line_;
 };
 

@@ -28,12 +28,6 @@ Json array_of(const std::vector<T>& all) {
     return array;
 }
 
-Json numbers(const std::vector<double>& values) {
-    Json array = Json::array();
-    for (const double value : values) array.push_back(json_number(value));
-    return array;
-}
-
 Json optional_number(const std::optional<double>& value) { return value ? json_number(*value) : Json(nullptr); }
 
 std::optional<double> optional_number(const Json& json) {
@@ -65,7 +59,7 @@ WorkloadVerdict workload_from_json(const Json& json) {
 Measurement measurement_from_json(const Json& json) {
     Measurement measurement;
     json.at("axes").get_to(measurement.axes);
-    for (const Json& sample : json.at("samples_ns")) measurement.samples_ns.push_back(number_from_json(sample));
+    measurement.samples_ns = numbers_from_json(json.at("samples_ns"));
     measurement.median_ns = number_from_json(json.at("median_ns"));
     measurement.low_ns = number_from_json(json.at("low_ns"));
     measurement.high_ns = number_from_json(json.at("high_ns"));
@@ -88,6 +82,9 @@ Comparison comparison_from_json(const Json& json) {
     comparison.high = number_from_json(json.at("high"));
     json.at("axes").get_to(comparison.axes);
     json.at("evidence").get_to(comparison.evidence);
+    // Lines of earlier versions have neither.
+    comparison.proof = json.value("proof", false);
+    if (json.contains("ships") && !json.at("ships").is_null()) comparison.ships = json.at("ships").get<bool>();
     return comparison;
 }
 
@@ -95,8 +92,7 @@ BaselineMeasurement baseline_from_json(const Json& json) {
     BaselineMeasurement baseline;
     json.at("baseline").get_to(baseline.baseline);
     baseline.measurement = measurement_from_json(json.at("measurement"));
-    for (const Json& sample : json.at("candidate_samples_ns"))
-        baseline.candidate_samples_ns.push_back(number_from_json(sample));
+    baseline.candidate_samples_ns = numbers_from_json(json.at("candidate_samples_ns"));
     return baseline;
 }
 
@@ -146,6 +142,8 @@ Evaluation read(const Json& json) {
     if (json.contains("baseline_measurements"))
         for (const Json& baseline : json.at("baseline_measurements"))
             evaluation.baseline_measurements.push_back(baseline_from_json(baseline));
+    if (json.contains("proofs"))
+        for (const Json& proof : json.at("proofs")) evaluation.proofs.push_back(proof_from_json(proof));
     json.at("stage").get_to(evaluation.stage);
     evaluation.build_seconds = number_from_json(json.at("build_seconds"));
     evaluation.judge_seconds = number_from_json(json.at("judge_seconds"));
@@ -173,7 +171,7 @@ Json to_json(const WorkloadVerdict& workload) {
 
 Json to_json(const Measurement& measurement) {
     return {{"axes", measurement.axes},
-            {"samples_ns", numbers(measurement.samples_ns)},
+            {"samples_ns", json_numbers(measurement.samples_ns)},
             {"median_ns", json_number(measurement.median_ns)},
             {"low_ns", json_number(measurement.low_ns)},
             {"high_ns", json_number(measurement.high_ns)},
@@ -186,16 +184,21 @@ Json to_json(const Measurement& measurement) {
 }
 
 Json to_json(const Comparison& comparison) {
-    return {{"baseline", json_text(comparison.baseline)}, {"outcome", name(comparison.outcome)},
-            {"ratio", json_number(comparison.ratio)},     {"low", json_number(comparison.low)},
-            {"high", json_number(comparison.high)},       {"axes", comparison.axes},
-            {"evidence", json_text(comparison.evidence)}};
+    return {{"baseline", json_text(comparison.baseline)},
+            {"outcome", name(comparison.outcome)},
+            {"ratio", json_number(comparison.ratio)},
+            {"low", json_number(comparison.low)},
+            {"high", json_number(comparison.high)},
+            {"axes", comparison.axes},
+            {"evidence", json_text(comparison.evidence)},
+            {"proof", comparison.proof},
+            {"ships", comparison.ships ? Json(*comparison.ships) : Json(nullptr)}};
 }
 
 Json to_json(const BaselineMeasurement& baseline) {
     return {{"baseline", json_text(baseline.baseline)},
             {"measurement", to_json(baseline.measurement)},
-            {"candidate_samples_ns", numbers(baseline.candidate_samples_ns)}};
+            {"candidate_samples_ns", json_numbers(baseline.candidate_samples_ns)}};
 }
 
 Json to_json(const Resources& resources) {
@@ -242,6 +245,7 @@ Json to_json(const Evaluation& evaluation) {
             {"estimate", optional_number(evaluation.estimate)},
             {"comparisons", array_of(evaluation.comparisons)},
             {"baseline_measurements", array_of(evaluation.baseline_measurements)},
+            {"proofs", array_of(evaluation.proofs)},
             {"stage", evaluation.stage},
             {"build_seconds", json_number(evaluation.build_seconds)},
             {"judge_seconds", json_number(evaluation.judge_seconds)},

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluation/proof.h"
 #include "kernel/binary.h"
 #include "kernel/candidate.h"
 #include "kernel/facts.h"
@@ -75,6 +76,8 @@ struct Comparison {
     double ratio = 0, low = 0, high = 0;
     std::map<std::string, int64_t, std::less<>> axes;  // empty: over all bench workloads (geometric mean)
     std::string evidence;                              // how: "screening: medians of 30 samples, one session" …
+    bool proof = false;         // by sessions with new data; else a screening, which claims nothing
+    std::optional<bool> ships;  // of a proof over all workloads: FASTER on the whole and nowhere slower by 2 %
 };
 
 /// The times behind one workload's comparison: sample i of the candidate and of the baseline belong together.
@@ -107,6 +110,7 @@ struct Evaluation {
         estimate;  // from counters, where the device does not measure time: a number to rank by, not a time
     std::vector<Comparison> comparisons;
     std::vector<BaselineMeasurement> baseline_measurements;  // one a baseline and workload of `comparisons`
+    std::vector<Proof> proofs;                               // raw samples of the comparisons that are proofs
     std::string stage;                                       // how far it was judged: "screen", "whole"
     double build_seconds = 0, judge_seconds = 0;
     double verify_seconds = 0, measure_seconds = 0;  // parts of judge_seconds

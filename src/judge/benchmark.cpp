@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "judge/baseline.h"
 #include "judge/ring.h"
 #include "judge/statistics.h"
 #include "task/op.h"
@@ -14,8 +13,6 @@ namespace {
 constexpr uint32_t kWarmups = 3, kMostRunsASample = 20;
 constexpr double kSampleSpanNs = 100'000;  // wanted of one sample: 200 times what events resolve
 constexpr size_t kMostSequences = 1024;    // of one timing: more than its runs use
-constexpr uint32_t kBlocks = 4, kBlockSamples = 8;
-constexpr double kMargin = 0.01;  // ratios nearer to one than this are no difference
 // How far cold data may seem to outrun the memory. A cache that replaces at random still holds 6 % of a ring of three
 // times its size when its turn comes again (h = exp(-3 (1 - h))); the rest is what two measurements of one memory
 // differ by.
@@ -50,25 +47,32 @@ Ring& Benchmark::ring(const Axes& axes) {
 }
 
 Timed Benchmark::time(Program& program, size_t workload, uint32_t samples) {
-    const Axes& axes = program.axes(workload);
-    Ring& sets = ring(axes);
     // A tensor map has no offset: such a program is timed on the first set alone, where it lies at the buffers'
     // beginning.
-    const bool fixed = program.has_tensor_maps(workload);
+    return time({program.axes(workload), program.plan(workload), program.has_tensor_maps(workload),
+                 [&](const Places& places) { return program.launches(workload, places); }},
+                samples);
+}
+
+Timed Benchmark::time(const TimedRuns& runs, uint32_t samples) {
+    const Axes& axes = runs.axes;
+    Ring& sets = ring(axes);
+    const bool fixed = runs.first_set_only;
     const double bandwidth = std::max(100.0, memory_bytes_per_ns());
-    const double guess_ns = kLaunchNs * static_cast<double>(program.plan(workload).launches.size()) +
+    const double guess_ns = kLaunchNs * static_cast<double>(std::max<size_t>(1, runs.plan.launches.size())) +
                             static_cast<double>(bytes_of(task_, axes)) / bandwidth;
     TimingRequest request{.samples = samples, .warmups = kWarmups};
     request.runs_per_sample = static_cast<uint32_t>(
         std::clamp(std::ceil(kSampleSpanNs / guess_ns), 1.0, static_cast<double>(kMostRunsASample)));
-    const size_t count = fixed ? 1 : std::min(sets.sets(), kMostSequences);
+    const size_t taken = size_t{request.runs_per_sample} * (kWarmups + samples);
+    const size_t count = fixed ? 1 : std::min({sets.sets(), kMostSequences, taken});
     const size_t first = fixed ? 0 : sets.take(count);
     sets.reset(first, count, kPoison);
-    Scratch scratch(device_, program.plan(workload));
+    Scratch scratch(device_, runs.plan);
     scratch.reset(kPoison);
     request.cleared = scratch.zeroed();
     for (size_t i = 0; i < count; ++i)
-        request.sequences.push_back(program.launches(workload, merged(sets.places(first + i), scratch.places())));
+        request.sequences.push_back(runs.launches(merged(sets.places(first + i), scratch.places())));
     Timing timing = device_.time(request);
     Timed timed{timing.outcome,
                 timing.log,
@@ -82,7 +86,7 @@ Timed Benchmark::time(Program& program, size_t workload, uint32_t samples) {
 
     // What was timed must also be right. Where a tensor is written in place the timed runs have moved it on, so one
     // more run from its first state stands for them.
-    const size_t run = std::min<size_t>(count, size_t{request.runs_per_sample} * (kWarmups + samples));
+    const size_t run = std::min(count, taken);
     std::vector<size_t> judged{0, run / 2, run - 1};
     if (has_inout(*task_.op)) {
         judged = {0};
@@ -142,34 +146,6 @@ Measured Benchmark::measure(Program& program, size_t workload, uint32_t samples)
     measured.log = beyond_memory(axes, timed, measured.measurement);
     if (!measured.log.empty()) measured.outcome = Outcome::impossible;
     return measured;
-}
-
-Benchmark::Compared Benchmark::compare(Program& program, size_t workload, Baseline& baseline) {
-    const Axes& axes = program.axes(workload);
-    Timed own, others;
-    Compared compared;
-    const auto take = [&](bool of_baseline, Timed& all) {
-        Timed timed = of_baseline ? baseline.time(axes, kBlockSamples) : time(program, workload, kBlockSamples);
-        if (timed.outcome != Outcome::correct)
-            compared.outcome = timed.outcome, compared.log = timed.log, compared.by_baseline = of_baseline;
-        all.samples_ns.insert(all.samples_ns.end(), timed.samples_ns.begin(), timed.samples_ns.end());
-        all.clock_mhz.insert(all.clock_mhz.end(), timed.clock_mhz.begin(), timed.clock_mhz.end());
-        all.method = std::move(timed.method);
-        return timed.outcome == Outcome::correct;
-    };
-    for (uint32_t block = 0; block < kBlocks; ++block)
-        if (!take(false, own) || !take(true, others) || !take(true, others) || !take(false, own)) return compared;
-    const Median ratio = ratio_of(others.samples_ns, own.samples_ns);
-    compared.comparison = {
-        baseline.name(),
-        verdict_of(ratio, kMargin),
-        ratio.value,
-        ratio.low,
-        ratio.high,
-        axes,
-        fmt::format("screening: {} interleaved pairs of samples, one session", own.samples_ns.size())};
-    compared.baseline = {baseline.name(), measurement(axes, std::move(others)), std::move(own.samples_ns)};
-    return compared;
 }
 
 }  // namespace recuda

@@ -5,6 +5,7 @@
 // worth of traffic ago. Workspace is one for all sets, as in a runtime. Outputs of timed runs are judged afterwards.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,7 +18,6 @@
 
 namespace recuda {
 
-class Baseline;
 class Ring;
 
 /// A measurement, or why there is none.
@@ -25,6 +25,14 @@ struct Measured {
     Outcome outcome = Outcome::correct;  // else faulted, timed_out, launch_refused, wrong, impossible
     std::string log;
     Measurement measurement;
+};
+
+/// Anything that does an op's work at a workload by launches over given buffers.
+struct TimedRuns {
+    const Axes& axes;
+    const LaunchPlan& plan;       // its scratch and the number of its launches
+    bool first_set_only = false;  // it cannot take buffers at an offset
+    std::function<std::vector<Launch>(const Places&)> launches;
 };
 
 class Benchmark {
@@ -38,19 +46,9 @@ class Benchmark {
 
     /// Samples of the program's workload as they come; what was timed is judged.
     Timed time(Program& program, size_t workload, uint32_t samples);
+    Timed time(const TimedRuns& runs, uint32_t samples);
     /// The statistics of such samples, of a program or of a baseline.
     Measurement measurement(const Axes& axes, Timed timed) const;
-
-    /// Times both in turns (A B B A) and gives baseline time / candidate time. `outcome` and `log` say why where there
-    /// is no comparison.
-    struct Compared {
-        Outcome outcome = Outcome::correct;
-        bool by_baseline = false;  // the baseline is what failed
-        std::string log;
-        Comparison comparison;
-        BaselineMeasurement baseline;
-    };
-    Compared compare(Program& program, size_t workload, Baseline& baseline);
 
     /// The device's process is gone.
     void forget();

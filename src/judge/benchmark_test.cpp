@@ -4,79 +4,25 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/file.h"
 #include "base/process.h"
 #include "build/builder.h"
-#include "device/counters.h"
 #include "device/limits.h"
 #include "device/vgpu/vgpu.h"
 #include "judge/judge.h"
 #include "judge/peaks.h"
+#include "judge/proof_verdict.h"
 #include "judge/reference.h"
 #include "judge/ring.h"
+#include "judge/session.h"
+#include "judge/timed_device_test_support.h"
 #include "task/catalogue.h"
 #include "task/op.h"
 
 namespace recuda {
 namespace {
-
-/// The virtual GPU, with a time made of what it counted. Its memory moves one byte a nanosecond where that is measured.
-class TimedDevice : public Device {
- public:
-    explicit TimedDevice(double ns_an_instruction)
-        : device_(make_vgpu()), info_(device_->info()), ns_an_instruction_(ns_an_instruction) {
-        info_.measures_time = true;
-        info_.l2_bytes = 64 << 10;
-        info_.memory_bytes_per_ns = 0;  // as of cards that share the host's memory
-    }
-    const DeviceInfo& info() const override { return info_; }
-    BufferId allocate(std::string name, uint64_t bytes) override { return device_->allocate(std::move(name), bytes); }
-    void free(BufferId buffer) override { device_->free(buffer); }
-    void write(BufferId buffer, uint64_t offset, std::span<const std::byte> bytes) override {
-        device_->write(buffer, offset, bytes);
-    }
-    void read(BufferId buffer, uint64_t offset, std::span<std::byte> bytes) override {
-        device_->read(buffer, offset, bytes);
-    }
-    void fill(BufferId buffer, std::byte value, bool poison) override { device_->fill(buffer, value, poison); }
-    ModuleId load(const Binary& binary) override { return device_->load(binary); }
-    void unload(ModuleId module) override { device_->unload(module); }
-    Execution run(std::span<const Launch> launches, const RunOptions& options) override {
-        return device_->run(launches, options);
-    }
-
-    /// Each sequence runs once, so that its outputs are there; its further runs take the same time.
-    Timing time(const TimingRequest& request) override {
-        Timing timing{.method = "counted"};
-        std::vector<double> ns(request.sequences.size(), -1);
-        size_t next = 0;
-        for (uint32_t sample = 0; sample < request.warmups + request.samples; ++sample) {
-            double sum = 0;
-            for (uint32_t i = 0; i < request.runs_per_sample; ++i, next = (next + 1) % ns.size()) {
-                if (ns[next] < 0) ns[next] = run_once(request, next);
-                sum += ns[next];
-            }
-            if (sample >= request.warmups) timing.samples_ns.push_back(sum / request.runs_per_sample);
-        }
-        timing.clock_mhz.assign(timing.samples_ns.size(), 1980);
-        return timing;
-    }
-
- private:
-    double run_once(const TimingRequest& request, size_t sequence) {
-        for (const BufferId buffer : request.cleared) device_->fill(buffer, std::byte{0}, false);
-        const Execution execution = device_->run(request.sequences[sequence], {.count = true});
-        EXPECT_EQ(execution.outcome, Outcome::correct) << execution.log;
-        if (request.sequences[sequence][0].entry.starts_with("peak_"))
-            return static_cast<double>(execution.counters->global_read.bytes + execution.counters->global_write.bytes);
-        return 10 + ns_an_instruction_ * static_cast<double>(execution.counters->warp_instructions);
-    }
-
-    std::unique_ptr<Device> device_;
-    DeviceInfo info_;
-    double ns_an_instruction_;
-};
 
 class BenchmarkTest : public ::testing::Test {
  protected:
@@ -113,15 +59,24 @@ bench = { T = [2] }
         return catalogue_.task((folder_.path() / "small.toml").string() + "#" + name);
     }
 
+    /// Judged whole, and proven where it is right and there are baselines.
     Evaluation judged(const std::string& task_name, const std::string& seed, double ns_an_instruction,
                       std::vector<std::string> baselines = {"plain", "reference"}) {
         const Task one = task(task_name);
-        auto device = std::make_unique<TimedDevice>(ns_an_instruction);
+        auto device = std::make_unique<TimedDevice>(make_vgpu(), ns_an_instruction);
         const Candidate candidate = candidate_from(
             one.op->folder / "seeds" / seed, std::vector<Axes>{one.verify[0], one.bench[0]}, limits_of(device->info()));
-        std::vector<Checked> all = check(one, std::move(device), *builder_, std::span(&candidate, 1),
-                                         {.seed = 7, .baselines = std::move(baselines)});
-        return std::move(all.at(0).evaluation);
+        const std::unique_ptr<Evaluator> judge =
+            make_judge(one, std::move(device), *builder_,
+                       {.seed = 7,
+                        .baselines = std::move(baselines),
+                        .fitness_file = folder_.path() / "proofs.json",
+                        .proof = {.sessions = 2, .blocks = 2, .block_pairs = 2, .warmup_pairs = 1}});
+        Evaluation whole;
+        judge->evaluate(std::span(&candidate, 1), Depth::whole, {}, [&](Evaluation done) { whole = std::move(done); });
+        if (whole.outcome != Outcome::correct) return whole;
+        std::optional<Evaluation> proven = judge->prove(candidate, whole, {1, {}, {}});
+        return proven ? *proven : whole;
     }
 
     TemporaryFolder folder_;
@@ -129,14 +84,18 @@ bench = { T = [2] }
     Catalogue catalogue_;
 };
 
-TEST_F(BenchmarkTest, MeasuresAndCompares) {
+TEST_F(BenchmarkTest, MeasuresAndProves) {
+    const Evaluation screened = judged("rmsnorm", "vector.cu", 100, {});
+    ASSERT_EQ(screened.measurements.size(), 2u);
+    EXPECT_EQ(screened.measurements[0].samples_ns.size(), 30u);
+    EXPECT_TRUE(screened.comparisons.empty()) << "what is not proven is not claimed";
     const Evaluation evaluation = judged("rmsnorm", "vector.cu", 100);
     ASSERT_EQ(evaluation.outcome, Outcome::correct) << evaluation.verdict.log;
     EXPECT_FALSE(evaluation.estimate) << "what has a time has no estimate";
     ASSERT_EQ(evaluation.measurements.size(), 2u);
     const Measurement& first = evaluation.measurements[0];
     EXPECT_EQ(first.axes.at("T"), 1);
-    EXPECT_EQ(first.samples_ns.size(), 30u);
+    EXPECT_EQ(first.samples_ns.size(), 2u * 2 * 2) << "those of the proof";
     EXPECT_GT(first.median_ns, 0);
     EXPECT_EQ(first.bytes, 2 * 3 * 264);
     EXPECT_NEAR(first.bytes_per_ns, 2 * 3 * 264 / first.median_ns, 1e-9);
@@ -155,20 +114,31 @@ TEST_F(BenchmarkTest, MeasuresAndCompares) {
         EXPECT_EQ(comparison.outcome, Comparing::faster) << comparison.baseline;
         EXPECT_GT(comparison.low, 1);
         EXPECT_LE(comparison.low, comparison.ratio);
-        EXPECT_NE(comparison.evidence.find("screening"), std::string::npos);
+        EXPECT_TRUE(comparison.proof);
+        EXPECT_NE(comparison.evidence.find("proof: 2 sessions of 4 pairs, SM clock 1980 to 1980 MHz"),
+                  std::string::npos)
+            << comparison.evidence;
+        EXPECT_EQ(comparison.ships.has_value(), comparison.axes.empty());
     }
+    EXPECT_TRUE(*evaluation.comparisons[0].ships);
+    ASSERT_EQ(evaluation.proofs.size(), 2u);
+    std::set<uint64_t> seeds;
+    for (const ProofSession& session : evaluation.proofs[0].workloads.at(0).sessions) seeds.insert(session.seed);
+    EXPECT_EQ(seeds.size(), 2u) << "fresh inputs each";
+    EXPECT_FALSE(seeds.contains(7));
+    EXPECT_NE(read_file(folder_.path() / "proofs.json").find("\"since_test\": 2"), std::string::npos);
     ASSERT_EQ(evaluation.baseline_measurements.size(), 4u);
     const BaselineMeasurement& plain = evaluation.baseline_measurements[0];
     EXPECT_EQ(plain.baseline, "plain");
     EXPECT_EQ(plain.measurement.axes, first.axes);
-    EXPECT_EQ(plain.measurement.samples_ns.size(), 64u);
-    EXPECT_EQ(plain.candidate_samples_ns.size(), 64u);
+    EXPECT_EQ(plain.measurement.samples_ns.size(), 8u);
+    EXPECT_EQ(plain.candidate_samples_ns.size(), 8u);
     EXPECT_NEAR(plain.measurement.median_ns / first.median_ns, evaluation.comparisons[1].ratio, 1e-9);
     EXPECT_TRUE(plain.measurement.share_of_peak);
 }
 
 TEST_F(BenchmarkTest, MeasuresThePeaksOfMemory) {
-    TimedDevice device(100);
+    TimedDevice device(make_vgpu(), 100);
     const Peaks peaks = measure_peaks(device, *builder_, "sm_90");
     EXPECT_EQ(peaks.problem, "");
     EXPECT_EQ(peaks.read.bytes, 16u * 64 << 10) << "16 times the L2";
@@ -185,7 +155,7 @@ TEST_F(BenchmarkTest, MeasuresThePeaksOfMemory) {
 TEST_F(BenchmarkTest, WithoutAClockOrACompilerThereAreNoPeaks) {
     const std::unique_ptr<Device> untimed = make_vgpu();
     EXPECT_EQ(measure_peaks(*untimed, *builder_, "sm_90").bytes_per_ns(), 0);
-    TimedDevice device(100);
+    TimedDevice device(make_vgpu(), 100);
     const Peaks peaks = measure_peaks(device, *builder_, "sm_1");
     EXPECT_EQ(peaks.bytes_per_ns(), 0);
     EXPECT_NE(peaks.problem.find("sm_1"), std::string::npos) << peaks.problem;
@@ -195,6 +165,41 @@ TEST_F(BenchmarkTest, PlainEqualsItself) {
     const Evaluation evaluation = judged("rmsnorm", "plain.cu", 100, {"plain"});
     ASSERT_EQ(evaluation.comparisons.size(), 3u) << evaluation.verdict.log;
     for (const Comparison& comparison : evaluation.comparisons) EXPECT_EQ(comparison.outcome, Comparing::equivalent);
+}
+
+TEST_F(BenchmarkTest, AMachineIsTestedWithAKernelAgainstItsCopy) {
+    const Task one = task("rmsnorm");
+    Session session(one, std::make_unique<TimedDevice>(make_vgpu(), 100), *builder_,
+                    {.seed = 7,
+                     .baselines = {},
+                     .axes = {axes_from_text(one, "T=2")},
+                     .proof = {.sessions = 2, .blocks = 2, .block_pairs = 2, .warmup_pairs = 1}});
+    const std::optional<Proof> proof = session.self_test({});
+    ASSERT_TRUE(proof);
+    const std::vector<Comparison> comparisons = comparisons_of(*proof);
+    ASSERT_EQ(comparisons.size(), 2u);
+    EXPECT_EQ(comparisons[0].baseline, "plain");
+    EXPECT_EQ(comparisons[0].outcome, Comparing::equivalent);
+    std::stop_source stopped;
+    stopped.request_stop();
+    EXPECT_FALSE(session.self_test(stopped.get_token()));
+}
+
+TEST_F(BenchmarkTest, RanksByTimeAndLeavesOutWhatFails) {
+    const Task one = task("rmsnorm");
+    auto device = std::make_unique<TimedDevice>(make_vgpu(), 100);
+    const DeviceLimits limits = limits_of(device->info());
+    std::vector<Candidate> candidates;
+    for (const char* seed : {"plain.cu", "vector.cu"})
+        candidates.push_back(candidate_from(one.op->folder / "seeds" / seed, one.bench, limits));
+    const KernelFile plain = read_kernel_file(one.op->folder / "seeds" / "plain.cu");
+    candidates.push_back(make_candidate(
+        std::make_shared<const KernelFile>(parse_kernel_file(plain.text + "#error no\n", "no.cu", Language::cuda)),
+        {}));
+    const std::unique_ptr<Evaluator> judge =
+        make_judge(one, std::move(device), *builder_, {.seed = 7, .axes = {one.bench[0]}});
+    EXPECT_EQ(judge->rank(candidates, std::vector<double>{100, 100, 100}, {}), (std::vector<size_t>{1, 0}));
+    EXPECT_EQ(judge->rank(candidates, std::vector<double>{100, 300, 100}, {}), (std::vector<size_t>{0}));
 }
 
 TEST_F(BenchmarkTest, TensorsInPlaceAndAuxiliariesOfAReference) {

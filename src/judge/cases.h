@@ -58,6 +58,8 @@ class Cases {
     void trim();
     /// The device's process is gone: buffers are made again when they are needed.
     void forget();
+    /// All cases are dropped; those made from now on have inputs of this seed.
+    void reseed(uint64_t seed);
 
  private:
     void load(Case& one);

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -14,8 +15,15 @@
 namespace recuda {
 
 /// How far to judge. `screen`: builds, verifies on the small workloads (T <= 8) with the whole battery, times with few
-/// samples. `whole`: every workload of the task, more samples, comparisons with the baselines.
+/// samples. `whole`: every workload of the task, more samples.
 enum class Depth { screen, whole };
+
+/// What a proof is part of.
+struct Promotion {
+    size_t number = 1;  // of the run's promotions to a proof, from 1: more of them make each test stricter
+    std::stop_token stop;
+    std::function<void(size_t sessions, size_t of)> progress;  // may be empty
+};
 
 class Evaluator {
  public:
@@ -30,6 +38,17 @@ class Evaluator {
     /// dropped.
     virtual void evaluate(std::span<const Candidate> candidates, Depth depth, const std::stop_token& stop,
                           const std::function<void(Evaluation)>& done) = 0;
+
+    /// Orders right candidates by time, best first, as indices; those that are out or failed are missing. `first_ns` is
+    /// a time of each. Where the device measures no time, or `stop` is requested at once, the order is as given.
+    virtual std::vector<size_t> rank(std::span<const Candidate> candidates, std::span<const double> first_ns,
+                                     const std::stop_token& stop) = 0;
+
+    /// Proves the candidate, whose judgement as a whole is given, against each baseline: that judgement with the
+    /// proof's comparisons, raw samples and times. Where the candidate fails in it, its outcome says so. None where it
+    /// was stopped before it was done, where there is no baseline and where the device measures no time.
+    virtual std::optional<Evaluation> prove(const Candidate& candidate, Evaluation whole,
+                                            const Promotion& promotion) = 0;
 
     /// What `prepare` found that its user should know: baselines that are not there.
     virtual std::vector<std::string> warnings() const { return {}; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <thread>
 
 #include "base/json.h"
@@ -72,6 +73,24 @@ class Judge : public Evaluator {
             judged.evaluation.filter = std::move(next->filtered);
             done(std::move(judged.evaluation));
         }
+    }
+
+    std::vector<size_t> rank(std::span<const Candidate> candidates, std::span<const double> first_ns,
+                             const std::stop_token& stop) override {
+        if (!measures_time() || stop.stop_requested()) {
+            std::vector<size_t> as_given(candidates.size());
+            std::iota(as_given.begin(), as_given.end(), size_t{0});
+            return as_given;
+        }
+        session_.open();
+        return session_.rank(begin_builds(candidates, Depth::screen).get(), first_ns, stop);
+    }
+
+    std::optional<Evaluation> prove(const Candidate& candidate, Evaluation whole, const Promotion& promotion) override {
+        if (!measures_time() || promotion.stop.stop_requested()) return std::nullopt;
+        session_.open();
+        std::vector<Built> built = begin_builds(std::span(&candidate, 1), Depth::whole).get();
+        return session_.prove(std::move(whole), std::move(built.front()), promotion);
     }
 
     std::vector<std::string> warnings() const override { return session_.baselines().warnings(); }

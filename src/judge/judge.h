@@ -1,6 +1,7 @@
 // The judge: proves candidates right against the reference in double, measures them, and says by how much.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "judge/evaluator.h"
+#include "judge/proof_plan.h"
 #include "judge/verifier.h"
 #include "task/task.h"
 
@@ -27,6 +29,9 @@ struct JudgeOptions {
     /// Makes the virtual GPUs that screen candidates before the device does, one a thread (judge/filter.h); none: the
     /// device alone.
     std::function<std::unique_ptr<Device>()> filter_device{};
+    /// What is known of this machine's proofs (judge/fitness.h); empty: in the cache folder.
+    std::filesystem::path fitness_file{};
+    ProofPlan proof{};
 };
 
 /// The judge of one task on one device, which it owns. Builder must outlive it.

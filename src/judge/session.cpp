@@ -75,32 +75,6 @@ std::vector<BuiltLaunch> built_launches(const Program& program) {
     return launches;
 }
 
-/// The comparison over all workloads: geometric means of ratio and bounds, which is wider than the true interval.
-Comparison combined(const std::vector<Comparison>& each) {
-    std::vector<double> ratios, lows, highs;
-    for (const Comparison& one : each) ratios.push_back(one.ratio), lows.push_back(one.low), highs.push_back(one.high);
-    const Median ratio{geometric_mean(ratios), geometric_mean(lows), geometric_mean(highs)};
-    return {each.front().baseline,
-            verdict_of(ratio, 0.01),
-            ratio.value,
-            ratio.low,
-            ratio.high,
-            {},
-            each.front().evidence + ", geometric mean of the workloads"};
-}
-
-/// A comparison that there is not, for the baseline's own fault.
-Comparison not_compared(const std::string& baseline, const Axes& axes, const Benchmark::Compared& compared) {
-    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-    return {baseline,
-            Comparing::inconclusive,
-            kNone,
-            kNone,
-            kNone,
-            axes,
-            fmt::format("no comparison: the baseline is {}: {}", name(compared.outcome), compared.log)};
-}
-
 }  // namespace
 
 Session::Session(Task task, std::unique_ptr<Device> device, Builder& builder, JudgeOptions options)
@@ -257,8 +231,6 @@ void Session::estimate_into(Evaluation& evaluation, const Program& program, cons
 void Session::measure_into(Evaluation& evaluation, Program& program, Depth depth) {
     std::vector<double> medians;
     evaluation.measurements.clear();
-    evaluation.comparisons.clear();
-    evaluation.baseline_measurements.clear();
     for (const Axes& axes : measured_axes()) {
         Measured measured = benchmark_.measure(program, program.workload_of(axes),
                                                depth == Depth::screen ? kScreenSamples : kWholeSamples);
@@ -276,43 +248,16 @@ void Session::measure_into(Evaluation& evaluation, Program& program, Depth depth
         if (measured.outcome != Outcome::impossible) forget(program);
         return;
     }
-    if (medians.empty()) return;
-    evaluation.median_ns = geometric_mean(medians);
-    if (depth == Depth::whole) compare_into(evaluation, program);
-}
-
-void Session::compare_into(Evaluation& evaluation, Program& program) {
-    for (const std::unique_ptr<Baseline>& baseline : baselines_.all())
-        if (!compare_into(evaluation, program, *baseline)) return forget(program);
-}
-
-/// False where the candidate itself failed: then there is nothing more to compare.
-bool Session::compare_into(Evaluation& evaluation, Program& program, Baseline& baseline) {
-    std::vector<Comparison> each;
-    for (const Axes& axes : measured_axes()) {
-        Benchmark::Compared compared = benchmark_.compare(program, program.workload_of(axes), baseline);
-        if (compared.outcome != Outcome::correct && compared.by_baseline) {
-            evaluation.comparisons.push_back(not_compared(baseline.name(), {}, compared));
-            evaluation.comparisons.push_back(not_compared(baseline.name(), axes, compared));
-            if (compared.outcome != Outcome::wrong) forget(program);
-            return true;
-        }
-        if (compared.outcome != Outcome::correct) {
-            evaluation.verdict.log +=
-                fmt::format("no comparison with {} at {}: {}\n", baseline.name(), shown(axes), compared.log);
-            return false;
-        }
-        each.push_back(std::move(compared.comparison));
-        evaluation.baseline_measurements.push_back(std::move(compared.baseline));
-    }
-    if (each.empty()) return true;
-    evaluation.comparisons.push_back(combined(each));
-    evaluation.comparisons.insert(evaluation.comparisons.end(), each.begin(), each.end());
-    return true;
+    if (!medians.empty()) evaluation.median_ns = geometric_mean(medians);
 }
 
 void Session::forget(Program& program) {
     program.forget();
+    forget_all();
+}
+
+/// Everything but programs of candidates.
+void Session::forget_all() {
     cases_.forget();
     benchmark_.forget();
     baselines_.forget();

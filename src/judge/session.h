@@ -12,8 +12,10 @@
 #include "judge/benchmark.h"
 #include "judge/build.h"
 #include "judge/cases.h"
+#include "judge/fitness.h"
 #include "judge/judge.h"
 #include "judge/peaks.h"
+#include "judge/prover.h"
 #include "judge/verifier.h"
 
 namespace recuda {
@@ -46,6 +48,19 @@ class Session {
     /// The evaluation of a candidate that a filter turned down: the device never sees it.
     Evaluation turned_down(const Candidate& candidate, const Built& built, Filtered filtered, Depth depth) const;
 
+    /// Candidates ordered by time, best first, as indices: a race, then a final (judge/race.h). `built` belongs to
+    /// `order(…, Depth::screen)`; `first_ns` is a time of each. Those that are out or that failed are missing.
+    std::vector<size_t> rank(std::vector<Built> built, std::span<const double> first_ns, const std::stop_token& stop);
+
+    /// Proves a candidate that was judged whole against each baseline: `whole` with the comparisons, their raw samples,
+    /// and the candidate's times in them. `built` belongs to `order(…, Depth::whole)`. None where it was stopped before
+    /// it was done or there is no baseline. Where the candidate fails on the way its outcome says so.
+    std::optional<Evaluation> prove(Evaluation whole, Built built, const Promotion& promotion);
+
+    /// The plain seed of the op (or its reference) against a copy of itself through the sessions of a proof: what a
+    /// machine that is fit to prove calls neither FASTER nor SLOWER. None where it was stopped.
+    std::optional<Proof> self_test(const std::stop_token& stop);
+
     const DeviceInfo& info() const { return device_->info(); }
     /// Measured when the session began.
     const Peaks& peaks() const { return peaks_; }
@@ -65,9 +80,18 @@ class Session {
     void verify_into(Judged& judged, Program& program, Depth depth, const VerifyOptions& options);
     void estimate_into(Evaluation& evaluation, const Program& program, const Verified& verified) const;
     void measure_into(Evaluation& evaluation, Program& program, Depth depth);
-    void compare_into(Evaluation& evaluation, Program& program);
-    bool compare_into(Evaluation& evaluation, Program& program, Baseline& baseline);
     void forget(Program& program);
+    void forget_all();
+    void renew(uint64_t seed);
+    SessionsTaken sessions(ProofParts parts, std::span<Program* const> programs, std::string_view what,
+                           const Promotion& promotion);
+    Fitness fitness() const;
+    Contestant contestant(std::string name, Program& program);
+    bool choose_baselines(Program& program, const std::stop_token& stop);
+    bool tested_where_due(const Fitness& fitness, const std::stop_token& stop);
+    void proofs_into(Evaluation& evaluation, SessionsTaken taken, size_t promotion) const;
+    std::vector<double> visit(Program& program, uint32_t samples);
+    void times_into(Evaluation& evaluation) const;
 
     Task task_;
     std::unique_ptr<Device> device_;

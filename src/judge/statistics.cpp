@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
 namespace recuda {
@@ -35,20 +34,6 @@ Median median_of(std::vector<double> samples) {
     // extremes.
     const size_t k = std::max<size_t>(1, trimmed_count(samples.size()));
     return {middle(samples), samples[k - 1], samples[samples.size() - k]};
-}
-
-Median ratio_of(const std::vector<double>& baseline, const std::vector<double>& candidate) {
-    assert(baseline.size() == candidate.size());
-    std::vector<double> ratios;
-    for (size_t i = 0; i < baseline.size(); ++i) ratios.push_back(baseline[i] / candidate[i]);
-    return median_of(std::move(ratios));
-}
-
-Comparing verdict_of(const Median& ratio, double margin) {
-    if (ratio.low > 1 + margin) return Comparing::faster;
-    if (ratio.high < 1 - margin) return Comparing::slower;
-    if (ratio.low >= 1 - margin && ratio.high <= 1 + margin) return Comparing::equivalent;
-    return Comparing::inconclusive;
 }
 
 double geometric_mean(const std::vector<double>& values) {

@@ -1,9 +1,8 @@
 // Statistics of timing samples: medians with distribution-free intervals. No assumption on how times are spread.
 #pragma once
 
+#include <string>
 #include <vector>
-
-#include "evaluation/evaluation.h"
 
 namespace recuda {
 
@@ -13,13 +12,6 @@ struct Median {
     double value = 0, low = 0, high = 0;
 };
 Median median_of(std::vector<double> samples);
-
-/// The ratio baseline / candidate of paired samples: median of the paired ratios with its interval.
-Median ratio_of(const std::vector<double>& baseline, const std::vector<double>& candidate);
-
-/// FASTER where the whole interval lies above 1 + margin, SLOWER where it lies below 1 - margin, EQUIVALENT where it
-/// lies between, else INCONCLUSIVE.
-Comparing verdict_of(const Median& ratio, double margin);
 
 double geometric_mean(const std::vector<double>& values);
 

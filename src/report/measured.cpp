@@ -80,11 +80,17 @@ std::string remarks(const Evaluation& best) {
                 "of how well the kernel uses the memory\n",
                 shown(measurement.axes), shown_bytes(static_cast<double>(measurement.bytes)), shown_time(traffic_ns));
     }
-    text +=
-        "- ratios come from samples taken in turns with the baseline, not from the medians of this table; all of it is "
-        "one session: a screening, not a proof\n";
+    if (best.proofs.empty())
+        text += "- all of it is one session: a screening, not a proof\n";
+    else
+        text +=
+            "- times are of the sessions of the proof, each with a fresh process, memory and inputs; ratios come from "
+            "samples taken in turns with the baseline, not from the medians of this table\n";
     for (const Measurement& measurement : best.measurements)
         text += fmt::format("- method at {}: {}\n", shown(measurement.axes), measurement.method);
+    for (const BaselineMeasurement& other : best.baseline_measurements)
+        text += fmt::format("- method of {} at {}: {}\n", other.baseline, shown(other.measurement.axes),
+                            other.measurement.method);
     return text;
 }
 
@@ -100,9 +106,14 @@ std::string measured(const Evaluation& best) {
 std::string compared(const Evaluation& best) {
     if (best.comparisons.empty()) return "";
     std::string text = "\nCompared:\n\n";
-    for (const Comparison& comparison : best.comparisons)
-        text += fmt::format("- {}: {}{}\n", comparison.axes.empty() ? "all workloads" : shown(comparison.axes),
+    for (const Comparison& comparison : best.comparisons) {
+        text += fmt::format("- {}: {}{}", comparison.axes.empty() ? "all workloads" : shown(comparison.axes),
                             shown(comparison), comparison.evidence.empty() ? "" : "; " + comparison.evidence);
+        if (comparison.ships)
+            text += *comparison.ships ? "; ships: faster on the whole, and nowhere slower by 2 %"
+                                      : "; does not ship: not faster on the whole, or perhaps slower somewhere";
+        text += "\n";
+    }
     return text;
 }
 

@@ -40,12 +40,6 @@ std::vector<Mark> marks_of(const RunResult& result) {
     return marks;
 }
 
-std::string escaped(const std::string& text) {
-    std::string safe;
-    for (const char c : text) safe += c == '<' ? "&lt;" : c == '&' ? "&amp;" : c == '>' ? "&gt;" : std::string(1, c);
-    return safe;
-}
-
 /// From values to pixels.
 class Axis {
  public:
@@ -75,6 +69,21 @@ class Axis {
 
 }  // namespace
 
+std::string svg_text(const std::string& text) {
+    std::string safe;
+    for (const char c : text) safe += c == '<' ? "&lt;" : c == '&' ? "&amp;" : c == '>' ? "&gt;" : std::string(1, c);
+    return safe;
+}
+
+std::string svg_head(double width, double height, double left, const std::string& title) {
+    return fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+        "height=\"{1:.0f}\" "
+        "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+        "<text x=\"{2:.0f}\" y=\"22\" font-size=\"14\">{3}</text>\n",
+        width, height, left, svg_text(title));
+}
+
 std::string plot_svg(const RunResult& result) {
     const std::vector<Mark> marks = marks_of(result);
     if (marks.empty()) return "";
@@ -83,13 +92,10 @@ std::string plot_svg(const RunResult& result) {
     const auto value_text = [&](double value) {
         return result.measures_time ? shown_time(value) : fmt::format("{:.3g}", value);
     };
-    std::string svg = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
-        "height=\"{1:.0f}\" "
-        "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-        "<text x=\"{2:.0f}\" y=\"22\" font-size=\"14\">{3}: {4}</text>\n",
-        kLabels + kWidth + kRight, height, kLabels, escaped(result.task),
-        result.measures_time ? "median time with its interval" : "estimate (a number to rank by, not a time)");
+    std::string svg = svg_head(
+        kLabels + kWidth + kRight, height, kLabels,
+        result.task + ": " +
+            (result.measures_time ? "median time with its interval" : "estimate (a number to rank by, not a time)"));
     for (int i = 0; i <= kTicks; ++i) {
         const double value = axis.at(static_cast<double>(i) / kTicks), x = axis.x(value);
         svg += fmt::format(
@@ -101,7 +107,7 @@ std::string plot_svg(const RunResult& result) {
         const Mark& mark = marks[i];
         const double y = kTop + kRow * (static_cast<double>(i) + 0.5);
         svg += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>", kLabels - 10, y + 4,
-                           escaped(mark.label));
+                           svg_text(mark.label));
         if (mark.high > mark.low)
             svg += fmt::format(
                 "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#333\" stroke-width=\"2\"/>",

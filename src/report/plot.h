@@ -13,4 +13,8 @@ namespace recuda {
 /// than twenty times what the fastest does: then it is logarithmic, and says so.
 std::string plot_svg(const RunResult& result);
 
+/// How a plot of ours begins: size in pixels, and its title at `left`.
+std::string svg_head(double width, double height, double left, const std::string& title);
+std::string svg_text(const std::string& text);
+
 }  // namespace recuda

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "report/measured.h"
 #include "report/plot.h"
+#include "report/ratio_plot.h"
 #include "report/table.h"
 #include "store/run_folder.h"
 #include "task/task.h"
@@ -46,7 +47,7 @@ std::string verified(const Evaluation& best) {
     return table.rows.empty() ? "" : "\nVerified against the reference in double:\n\n" + markdown(table);
 }
 
-std::string best_section(const RunResult& result, const std::string& source) {
+std::string best_section(const RunResult& result, const ReportParts& parts) {
     if (!result.best) return "## The best kernel\n\nNo right kernel was found.\n\n";
     const Evaluation& best = *result.best;
     std::string text = fmt::format("## The best kernel\n\n- digest: `{}`\n- from: {} {}\n", best.digest,
@@ -59,12 +60,14 @@ std::string best_section(const RunResult& result, const std::string& source) {
             best.resources.registers, best.resources.spill_bytes, best.resources.shared_bytes);
     if (const std::string facts = shown(best.facts); !facts.empty()) text += fmt::format("- code: {}\n", facts);
     if (best.median_ns)
-        text += fmt::format("- median: {} (geometric mean over the workloads)\n", shown_time(*best.median_ns));
+        text += fmt::format("- median: {} (geometric mean over the workloads; {})\n", shown_time(*best.median_ns),
+                            best.proofs.empty() ? "of the screening that chose it: no claim" : "of its proof");
     if (best.estimate) text += fmt::format("- estimate: {:.4g}\n", *best.estimate);
     if (best.stage != "whole")
         text += "- judged on the small workloads alone: the run ended before the finalists were judged whole\n";
     text += verified(best) + measured(best) + compared(best);
-    return text + "\n" + fenced(source, best.language == "triton" ? "python" : "cuda") + "\n";
+    if (parts.has_ratio_plot) text += "\n![sessions of the proof](ratios.svg)\n";
+    return text + "\n" + fenced(parts.best_source, best.language == "triton" ? "python" : "cuda") + "\n";
 }
 
 std::string failures(const RunResult& result) {
@@ -91,10 +94,10 @@ std::string limits(const RunResult& result) {
     std::string text = "## What these numbers are not\n\n";
     if (result.measures_time)
         return text +
-               "- Medians of one session on one card: a screening, not a proof. A ratio whose interval includes 1 is "
-               "no "
-               "difference.\n"
-               "- Screened candidates were timed with few samples; the ones judged whole with more.\n";
+               "- Only what is called a proof is a claim: its times and ratios come from sessions with new data, none "
+               "of "
+               "which chose the kernel. All other medians are of one session, a screening.\n"
+               "- A proof is of this card on this day. INCONCLUSIVE is a result: the sessions do not tell.\n";
     return text +
            "- An estimate is not a time. It is computed from what the virtual GPU counted (bytes, sectors, bank "
            "conflicts, "
@@ -109,7 +112,7 @@ std::string report_markdown(const RunResult& result, const ReportParts& parts) {
         "# {}\n\nRun {} on {} ({} {}), preset {}. {} candidates; stopped by: {}{}.\n\n", result.task, result.run,
         result.device_name, result.device_kind, result.device_target, result.preset, result.evaluations.size(),
         name(result.stopped_by), result.exhausted.empty() ? "" : " (" + result.exhausted + ")");
-    text += best_section(result, parts.best_source);
+    text += best_section(result, parts);
     if (!result.evaluations.empty()) text += "## Candidates, best first\n\n" + markdown(candidate_table(result)) + "\n";
     if (parts.has_plot) text += "![candidates](plot.svg)\n\n";
     if (!result.evaluations.empty()) {
@@ -134,10 +137,13 @@ std::string report_markdown(const RunResult& result, const ReportParts& parts) {
 void write_report(const RunFolder& folder, const RunResult& result, const std::vector<std::string>& notes) {
     const std::string plot = plot_svg(result);
     if (!plot.empty()) write_atomically(folder.path() / "plot.svg", plot);
+    const std::string ratios = result.best ? ratio_plot_svg(*result.best) : "";
+    if (!ratios.empty()) write_atomically(folder.path() / "ratios.svg", ratios);
     ReportParts parts{.asked = folder.facts().asked,
                       .environment = folder.facts().environment,
                       .notes = notes,
-                      .has_plot = !plot.empty()};
+                      .has_plot = !plot.empty(),
+                      .has_ratio_plot = !ratios.empty()};
     if (result.best) parts.best_source = read_file(folder.path() / result.best->file);
     write_atomically(folder.path() / "report.md", report_markdown(result, parts));
 }

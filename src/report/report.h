@@ -17,11 +17,12 @@ struct ReportParts {
     std::string best_source;         // the text of best.cu or best.py
     std::vector<std::string> notes;  // what else a reader should know: "none.cu has no legal point for this task"
     bool has_plot = false;           // plot.svg lies beside it
+    bool has_ratio_plot = false;     // ratios.svg too
 };
 
 std::string report_markdown(const RunResult& result, const ReportParts& parts);
 
-/// Writes report.md and plot.svg into the run's folder.
+/// Writes report.md, plot.svg and, of a proof, ratios.svg into the run's folder.
 void write_report(const RunFolder& folder, const RunResult& result, const std::vector<std::string>& notes);
 
 }  // namespace recuda

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "report/plot.h"
+#include "report/ratio_plot.h"
 #include "report/table.h"
 #include "store/run_folder.h"
 
@@ -156,6 +157,43 @@ TEST(Plot, a_wide_span_is_logarithmic_and_says_so) {
     result.evaluations[1].estimate = 5000;
     EXPECT_THAT(plot_svg(result), HasSubstr("logarithmic"));
     EXPECT_THAT(plot_svg(estimated()), Not(HasSubstr("logarithmic")));
+}
+
+/// The best one proven: three sessions that say 1.5.
+RunResult proven() {
+    RunResult result = timed();
+    Evaluation& best = *result.best;
+    Proof& proof = best.proofs.emplace_back();
+    proof.baseline = "plain";
+    proof.workloads.push_back({.axes = {{"T", 8}}});
+    for (const double ratio : {1.48, 1.5, 1.52})
+        proof.workloads[0].sessions.push_back(
+            {.candidate_ns = {1000}, .baseline_ns = {1000 * ratio}, .log_ratio = std::log(ratio)});
+    for (Comparison& comparison : best.comparisons) comparison.proof = true;
+    best.comparisons[0].ships = true;
+    return result;
+}
+
+TEST(ReportMarkdown, a_proof_is_a_claim_and_a_screening_is_none) {
+    const std::string text = report_markdown(proven(), {.has_ratio_plot = true});
+    for (const char* wanted : {"of its proof)", "ships: faster on the whole", "![sessions of the proof](ratios.svg)",
+                               "times are of the sessions of the proof"})
+        EXPECT_THAT(text, HasSubstr(wanted));
+    EXPECT_THAT(report_markdown(timed(), {}), HasSubstr("no claim)"));
+    EXPECT_THAT(summary(timed(), Colours::off), HasSubstr("not proven"));
+    EXPECT_THAT(summary(proven(), Colours::off), Not(HasSubstr("not proven")));
+}
+
+TEST(RatioPlot, a_dot_a_session_and_a_line_an_interval) {
+    const std::string svg = ratio_plot_svg(*proven().best);
+    EXPECT_EQ(std::count(svg.begin(), svg.end(), '<'), std::count(svg.begin(), svg.end(), '>'));
+    size_t hollow = 0;
+    for (size_t at = svg.find("fill=\"none\""); at != std::string::npos; at = svg.find("fill=\"none\"", at + 1))
+        ++hollow;
+    EXPECT_EQ(hollow, 6u) << "three sessions over all workloads, and at T=8";
+    EXPECT_THAT(svg, HasSubstr("plain, all workloads"));
+    EXPECT_THAT(svg, HasSubstr("1.500 FASTER"));
+    EXPECT_EQ(ratio_plot_svg(*timed().best), "");
 }
 
 TEST(WriteReport, lies_in_the_runs_folder) {

@@ -235,6 +235,8 @@ std::string summary(const RunResult& result, Colours colours, size_t most) {
         for (const Comparison& comparison : result.best->comparisons)
             if (comparison.axes.empty()) text += "      " + shown(comparison) + "\n";
         text += largest(*result.best);
+        if (result.measures_time && result.best->proofs.empty())
+            text += paint.dim("      not proven: its time is of the screening that chose it") + "\n";
         if (!result.measures_time)
             text +=
                 paint.dim("      estimates rank candidates by what they make the memory do; they are not times") + "\n";

@@ -70,6 +70,7 @@ class Search {
             if (!fresh.empty() && until.stop_requested())
                 return stop_.stop_requested() ? StoppedBy::interrupt : StoppedBy::time;
             judge(fresh, Depth::screen, until);
+            screened_more_ = screened_more_ || !fresh.empty();
             for (const Candidate& candidate : batch)
                 if (const auto found = screened_.find(candidate.digest); found != screened_.end())
                     history.push_back(found->second);
@@ -104,30 +105,97 @@ class Search {
             throw Error("the judge gave {} evaluations for {} candidates", count, candidates.size());
     }
 
-    /// The best few right ones that were not wrong when they were judged whole.
-    std::vector<const Evaluation*> finalists() const {
+    /// Right ones that were not wrong when they were judged whole, best first: as the race and final had it, then by
+    /// screening.
+    std::vector<const Evaluation*> right_ones() const {
         std::vector<const Evaluation*> right;
         for (const std::string& digest : order_) {
             const auto screened = screened_.find(digest), whole = whole_.find(digest);
             if (screened == screened_.end() || screened->second.outcome != Outcome::correct) continue;
             if (whole == whole_.end() || whole->second.outcome == Outcome::correct) right.push_back(&screened->second);
         }
-        std::stable_sort(right.begin(), right.end(),
-                         [](const Evaluation* a, const Evaluation* b) { return ranks_before(*a, *b); });
+        std::stable_sort(right.begin(), right.end(), [&](const Evaluation* a, const Evaluation* b) {
+            const size_t place_a = place(*a), place_b = place(*b);
+            return place_a != place_b ? place_a < place_b : ranks_before(*a, *b);
+        });
+        return right;
+    }
+
+    /// In the final; those that were not in it come behind.
+    size_t place(const Evaluation& evaluation) const {
+        return static_cast<size_t>(std::find(ranked_.begin(), ranked_.end(), evaluation.digest) - ranked_.begin());
+    }
+
+    /// The best few.
+    std::vector<const Evaluation*> finalists() const {
+        std::vector<const Evaluation*> right = right_ones();
         right.resize(std::min(right.size(), options_.finalists));
         return right;
     }
 
-    /// Judges finalists whole until all that are left are right; false when it was stopped before.
+    /// Lets right ones race, judges the best few whole until all that are left are right, and proves the winner; one
+    /// that fails on the way loses, and the next takes its place. False when it was stopped before.
     bool judge_finalists() {
+        if (!screened_more_ && has_proven_best()) return true;
+        rank();
         while (true) {
             std::vector<Candidate> fresh;
             for (const Evaluation* finalist : finalists())
                 if (!whole_.contains(finalist->digest)) fresh.push_back(folder_.candidate(*finalist));
-            if (fresh.empty()) return true;
+            if (fresh.empty()) {
+                if (const std::optional<bool> proven = prove_winner()) return *proven;
+                continue;
+            }
             if (end_.token().stop_requested()) return false;
             judge(fresh, Depth::whole, end_.token());
         }
+    }
+
+    /// Race and final, where there is a clock. The order is of this start alone: times are not compared between starts.
+    void rank() {
+        const std::vector<const Evaluation*> right = right_ones();
+        if (!evaluator_.measures_time() || right.size() < 2 || end_.token().stop_requested()) return;
+        std::vector<Candidate> candidates;
+        std::vector<double> first_ns;
+        for (const Evaluation* one : right) {
+            if (!one->median_ns) continue;
+            candidates.push_back(folder_.candidate(*one));
+            first_ns.push_back(*one->median_ns);
+        }
+        tell(SearchProgress::Stage::race, 0, candidates.size());
+        for (const size_t i : evaluator_.rank(candidates, first_ns, end_.token()))
+            ranked_.push_back(candidates.at(i).digest);
+    }
+
+    /// Proves the best one where that is not done. Nothing where it failed, so that there is another best one; false
+    /// where it was stopped.
+    std::optional<bool> prove_winner() {
+        const std::vector<const Evaluation*> best = finalists();
+        if (best.empty() || !evaluator_.measures_time()) return true;
+        const Evaluation& winner = whole_.at(best.front()->digest);
+        if (!winner.proofs.empty()) return true;
+        const Candidate candidate = folder_.candidate(winner);
+        std::optional<Evaluation> proven =
+            evaluator_.prove(candidate, winner, {promotions() + 1, end_.token(), [&](size_t sessions, size_t of) {
+                                                     tell(SearchProgress::Stage::proof, sessions, of);
+                                                 }});
+        if (!proven) return !end_.token().stop_requested();
+        const bool right = proven->outcome == Outcome::correct;
+        folder_.record(std::move(*proven), candidate);
+        learn(folder_.recorded().back());
+        if (!right) return std::nullopt;
+        return true;
+    }
+
+    /// How often a candidate of this run was proven, so that a verdict was seen.
+    size_t promotions() const {
+        return static_cast<size_t>(std::count_if(folder_.recorded().begin(), folder_.recorded().end(),
+                                                 [](const Evaluation& one) { return !one.proofs.empty(); }));
+    }
+
+    bool has_proven_best() const {
+        const RunResult result = gathered();
+        return result.best && !result.best->proofs.empty();
     }
 
     /// The last evaluation of a candidate.
@@ -146,22 +214,33 @@ class Search {
                          .device_target = evaluator_.device_target(),
                          .measures_time = evaluator_.measures_time()};
         for (const std::string& digest : order_) result.evaluations.push_back(last(digest));
+        result.promotions = promotions();
         sort_best_first(result.evaluations);
+        // Until somebody is proven the best one is whom the final chose.
+        if (const std::vector<const Evaluation*> finalist = finalists();
+            !ranked_.empty() && !finalist.empty() && result.evaluations.front().proofs.empty()) {
+            const auto chosen = std::find_if(result.evaluations.begin(), result.evaluations.end(),
+                                             [&](const Evaluation& one) { return one.digest == finalist[0]->digest; });
+            std::rotate(result.evaluations.begin(), chosen, chosen + 1);
+        }
         if (!result.evaluations.empty() && result.evaluations.front().outcome == Outcome::correct)
             result.best = result.evaluations.front();
         return result;
     }
 
-    void tell(Depth depth, size_t count, size_t total) const {
+    void tell(SearchProgress::Stage stage, size_t count, size_t total) const {
         if (!progress_) return;
         const Evaluation* best = nullptr;
         for (const auto& [digest, evaluation] : screened_)
             if (evaluation.outcome == Outcome::correct && (best == nullptr || ranks_before(evaluation, *best)))
                 best = &evaluation;
+        progress_({stage, count, total, best});
+    }
+    void tell(Depth depth, size_t count, size_t total) const {
         if (depth == Depth::whole)
-            progress_({SearchProgress::Stage::whole, count, total, best});
+            tell(SearchProgress::Stage::whole, count, total);
         else
-            progress_({SearchProgress::Stage::screening, order_.size(), options_.num_candidates, best});
+            tell(SearchProgress::Stage::screening, order_.size(), options_.num_candidates);
     }
 
     Evaluator& evaluator_;
@@ -174,6 +253,8 @@ class Search {
     Clock::time_point started_ = Clock::now();
     std::map<std::string, Evaluation> screened_, whole_;  // by digest
     std::vector<std::string> order_;                      // digests as they came
+    std::vector<std::string> ranked_;                     // by race and final, best first
+    bool screened_more_ = false;                          // since this start
 };
 
 void refuse(bool asked, const char* option, const char* what) {

@@ -36,8 +36,8 @@ void check_options(const SearchOptions& options);
 std::string shown(const SearchOptions& options);
 
 struct SearchProgress {
-    enum class Stage { screening, whole } stage = Stage::screening;
-    size_t done = 0, total = 0;  // candidates, or finalists
+    enum class Stage { screening, race, whole, proof } stage = Stage::screening;
+    size_t done = 0, total = 0;  // candidates, finalists, or sessions of the proof
     const Evaluation* best = nullptr;
 };
 
@@ -47,9 +47,10 @@ struct SearchParts {
     RunFolder& folder;
 };
 
-/// Searches until the candidates, the time or the proposer are at an end, or `stop` is requested; then judges the best
-/// few whole, writes best.cu and run.json, and brings results.duckdb up to date. A finalist that is wrong on the whole
-/// list of workloads loses, and the next one takes its place. What is recorded in the folder is not judged again.
+/// Searches until the candidates, the time or the proposer are at an end, or `stop` is requested; then lets right ones
+/// race where there is a clock, judges the best few whole, proves the winner against the baselines, writes best.cu and
+/// run.json, and brings results.duckdb up to date. A finalist that is wrong on the whole list of workloads or in its
+/// proof loses, and the next one takes its place. What is recorded in the folder is not judged again.
 ///
 /// With a time limit the last quarter of it is kept for the finalists, once there are any. Throws Error when the world
 /// fails; what was recorded is kept.

@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 #include <thread>
 
@@ -72,15 +73,36 @@ class ScriptedJudge final : public Evaluator {
                                   .target = "sm_90",
                                   .when = utc_now()};
             evaluation.outcome = outcome(candidate, depth);
-            if (evaluation.outcome == Outcome::correct) evaluation.estimate = estimate(candidate);
+            if (evaluation.outcome == Outcome::correct)
+                (has_clock ? evaluation.median_ns : evaluation.estimate) = estimate(candidate);
             done(std::move(evaluation));
         }
+    }
+    /// The slowest comes first: an order that no screening gives.
+    std::vector<size_t> rank(std::span<const Candidate> candidates, std::span<const double> first_ns,
+                             const std::stop_token&) override {
+        std::vector<size_t> order(candidates.size());
+        std::iota(order.begin(), order.end(), size_t{0});
+        std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return first_ns[a] > first_ns[b]; });
+        return order;
+    }
+    std::optional<Evaluation> prove(const Candidate& candidate, Evaluation whole, const Promotion& promotion) override {
+        if (before_proof) before_proof();
+        if (promotion.stop.stop_requested()) return std::nullopt;
+        promotions.push_back(promotion.number);
+        if (wrong_when_proven.contains(candidate.digest)) {
+            whole.outcome = Outcome::wrong;
+            return whole;
+        }
+        whole.proofs = {{.baseline = "plain", .promotion = promotion.number}};
+        whole.comparisons = {{.baseline = "plain", .outcome = Comparing::faster, .proof = true}};
+        return whole;
     }
     std::string device_description() const override { return "scripted"; }
     std::string device_kind() const override { return "vgpu"; }
     std::string device_name() const override { return "virtual GPU"; }
     std::string device_target() const override { return "sm_90"; }
-    bool measures_time() const override { return false; }
+    bool measures_time() const override { return has_clock; }
     const DeviceLimits& limits() const override { return limits_; }
 
     static double estimate(const Candidate& candidate) {
@@ -92,7 +114,10 @@ class ScriptedJudge final : public Evaluator {
     std::function<void(int)> before;
     int calls = 0;
     std::vector<std::string> asked;
-    std::set<std::string> wrong_when_whole;
+    std::set<std::string> wrong_when_whole, wrong_when_proven;
+    bool has_clock = false;
+    std::function<void()> before_proof;
+    std::vector<size_t> promotions;
 
  private:
     Outcome outcome(const Candidate& candidate, Depth depth) const {
@@ -222,6 +247,55 @@ TEST_F(SearchTest, a_finalist_that_is_wrong_on_the_whole_list_loses) {
     EXPECT_EQ(result.best->stage, "whole");
     EXPECT_EQ(result.outcomes().at("wrong"), 1);
     EXPECT_EQ(judge.calls, 16 + 4);
+}
+
+TEST_F(SearchTest, the_winner_of_the_final_is_proven) {
+    ScriptedJudge judge;
+    judge.has_clock = true;
+    const RunResult result = run("D", judge, {.num_candidates = 8});
+    ASSERT_TRUE(result.best);
+    EXPECT_TRUE(result.best->tunables.empty()) << "plain: as the final had it, not the screening";
+    EXPECT_EQ(result.best->proofs.size(), 1u);
+    EXPECT_EQ(result.promotions, 1u);
+    EXPECT_EQ(to_json(result).at("promotions"), 1);
+    const std::string& digest = result.best->digest;
+    EXPECT_EQ(lines("D").back().at("digest"), digest) << "the proof is the last thing";
+    EXPECT_EQ(lines("D").back().at("comparisons").at(0).at("proof"), true);
+
+    // Resumed without anything new nobody is proven again; with more candidates the next winner is held to more.
+    EXPECT_EQ(run("D", judge, {.num_candidates = 8}, RunFolder::Open::resume).promotions, 1u);
+    EXPECT_EQ(judge.promotions, (std::vector<size_t>{1}));
+}
+
+TEST_F(SearchTest, who_fails_in_its_proof_loses) {
+    ScriptedJudge judge;
+    judge.has_clock = true;
+    const std::string loser = run("first", judge, {.num_candidates = 8}).best->digest;
+    judge.wrong_when_proven = {loser};
+    judge.promotions.clear();
+    const RunResult result = run("D", judge, {.num_candidates = 8});
+    ASSERT_TRUE(result.best);
+    EXPECT_NE(result.best->digest, loser);
+    EXPECT_FALSE(result.best->proofs.empty());
+    EXPECT_EQ(judge.promotions, (std::vector<size_t>{1, 1})) << "only what came to a claim is counted";
+    for (const Evaluation& evaluation : result.evaluations)
+        EXPECT_EQ(evaluation.outcome == Outcome::wrong, evaluation.digest == loser);
+}
+
+TEST_F(SearchTest, a_proof_that_is_stopped_is_made_when_the_run_goes_on) {
+    ScriptedJudge judge;
+    judge.has_clock = true;
+    std::stop_source interrupt;
+    judge.before_proof = [&] { interrupt.request_stop(); };
+    const RunResult stopped = run("D", judge, {.num_candidates = 8}, RunFolder::Open::fresh, interrupt.get_token());
+    EXPECT_EQ(stopped.stopped_by, StoppedBy::interrupt);
+    ASSERT_TRUE(stopped.best);
+    EXPECT_TRUE(stopped.best->tunables.empty()) << "plain, whom the final chose";
+    EXPECT_EQ(stopped.promotions, 0u);
+    judge.before_proof = nullptr;
+    const RunResult resumed = run("D", judge, {.num_candidates = 8}, RunFolder::Open::resume);
+    EXPECT_EQ(resumed.best->digest, stopped.best->digest);
+    EXPECT_EQ(resumed.promotions, 1u);
 }
 
 TEST_F(SearchTest, a_time_limit_ends_the_run_with_what_was_found) {

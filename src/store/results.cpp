@@ -98,4 +98,18 @@ Json show(const fs::path& path, const std::string& digest) {
     return shown_one;
 }
 
+Recorded recorded(const fs::path& path, const std::string& id) {
+    if (!is_there(path))
+        throw Error("there is no evaluation {}: the store {} does not exist; name the run's folder with --out-dir", id,
+                    shown(path));
+    Store store(path, Access::read);
+    const std::string find =
+        "SELECT evaluations.run, id, digest, out_dir FROM evaluations LEFT JOIN runs ON runs.run = evaluations.run ";
+    std::vector<Row> rows = store.database().run(find + "WHERE id = ?", {id});
+    if (rows.empty())
+        rows = store.database().run(find + "WHERE digest = ? ORDER BY \"when\" DESC, id DESC",
+                                    {whole_digest(store, path, id)});
+    return {text(rows[0][0]), text(rows[0][1]), text(rows[0][2]), text(rows[0][3])};
+}
+
 }  // namespace recuda

@@ -21,4 +21,13 @@ nlohmann::json results(const std::filesystem::path& store, const ResultsQuery& q
 /// more than one, has it.
 nlohmann::json show(const std::filesystem::path& store, const std::string& digest);
 
+/// Where a stored evaluation was recorded.
+struct Recorded {
+    std::string run, id, digest, out_dir;
+};
+
+/// The evaluation of this id, else the newest of the candidate with this digest (or unique beginning of one). Throws
+/// Error when there is none.
+Recorded recorded(const std::filesystem::path& store, const std::string& id);
+
 }  // namespace recuda

@@ -44,6 +44,22 @@ bool is_run(const Json& json) {
            json.at("starts").is_array();
 }
 
+/// The whole lines of evaluations.jsonl.
+std::vector<Evaluation> evaluations_of(const std::string& text, const fs::path& file) {
+    std::vector<Evaluation> evaluations;
+    size_t at = 0;
+    for (size_t end = text.find('\n'); end != std::string::npos; at = end + 1, end = text.find('\n', at)) {
+        const std::string where = fmt::format("{}:{}", shown(file), evaluations.size() + 1);
+        try {
+            evaluations.push_back(evaluation_from_json(parse_json(text.substr(at, end - at), where)));
+        } catch (const Error& error) {
+            throw Error("{}: a damaged line ({}); take it out, or name another folder with --out-dir", where,
+                        error.what());
+        }
+    }
+    return evaluations;
+}
+
 FileLock locked(const fs::path& path) {
     make_folder(path);
     FileLock lock(path / ".lock", FileLock::Wait::never);
@@ -96,19 +112,11 @@ void RunFolder::read_evaluations() {
     std::error_code problem;
     if (!fs::exists(file, problem)) return;
     const std::string text = read_file(file);
-    size_t number = 0, at = 0;
-    for (size_t end = text.find('\n'); end != std::string::npos; at = end + 1, end = text.find('\n', at)) {
-        const std::string where = fmt::format("{}:{}", shown(file), ++number);
-        try {
-            recorded_.push_back(evaluation_from_json(parse_json(text.substr(at, end - at), where)));
-        } catch (const Error& error) {
-            throw Error("{}: a damaged line ({}); take it out, or name another folder with --out-dir", where,
-                        error.what());
-        }
-    }
+    recorded_ = evaluations_of(text, file);
     // What follows the last line end was cut off when the run was killed.
-    if (at == text.size()) return;
-    fs::resize_file(file, at, problem);
+    const size_t whole = text.rfind('\n') + 1;
+    if (whole == text.size()) return;
+    fs::resize_file(file, whole, problem);
     if (problem) throw Error("cannot shorten {}: {}", shown(file), problem.message());
 }
 
@@ -143,14 +151,7 @@ void RunFolder::record(Evaluation evaluation, const Candidate& candidate) {
     if (Clock::now() - stored_at_ >= kStoreEvery) update_store(kStoreWait);
 }
 
-Candidate RunFolder::candidate(const Evaluation& evaluation) const {
-    const fs::path file = path_ / evaluation.file;
-    auto kernel = std::make_shared<const KernelFile>(read_kernel_file(file));
-    Candidate candidate = make_candidate(std::move(kernel), evaluation.tunables, evaluation.origin, evaluation.parent);
-    if (candidate.digest != evaluation.digest)
-        throw Error("{} was changed: its digest is {}", shown(file), candidate.digest);
-    return candidate;
-}
+Candidate RunFolder::candidate(const Evaluation& evaluation) const { return candidate_in(path_, evaluation); }
 
 fs::path RunFolder::write_best(const Candidate& candidate) const {
     const std::string language(name_of(candidate.file->language));
@@ -191,6 +192,22 @@ void RunFolder::update_store(double wait_s) {
     store_known_ = true;
     stored_ = recorded_.size();
     stored_at_ = Clock::now();
+}
+
+std::vector<Evaluation> recorded_in(const fs::path& folder) {
+    const fs::path file = folder / "evaluations.jsonl";
+    std::error_code ignored;
+    if (!fs::exists(file, ignored)) throw Error("{} holds no run: there is no evaluations.jsonl", shown(folder));
+    return evaluations_of(read_file(file), file);
+}
+
+Candidate candidate_in(const fs::path& folder, const Evaluation& evaluation) {
+    const fs::path file = folder / "candidates" / (evaluation.digest + extension(evaluation.language));
+    auto kernel = std::make_shared<const KernelFile>(read_kernel_file(file));
+    Candidate candidate = make_candidate(std::move(kernel), evaluation.tunables, evaluation.origin, evaluation.parent);
+    if (candidate.digest != evaluation.digest)
+        throw Error("{} was changed: its digest is {}", shown(file), candidate.digest);
+    return candidate;
 }
 
 fs::path default_run_folder(const std::string& task) {

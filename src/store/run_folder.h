@@ -45,8 +45,7 @@ class RunFolder {
     /// Gives the evaluation its id and what the candidate says of itself, and keeps both. On the disk when it returns.
     void record(Evaluation evaluation, const Candidate& candidate);
 
-    /// The recorded candidate: its kernel file at its only point. Throws Error when the file is missing or is not what
-    /// its name says.
+    /// The recorded candidate, as candidate_in gives it.
     Candidate candidate(const Evaluation& evaluation) const;
 
     /// Writes best.cu or best.py and takes an older one of the other language away; gives back its path.
@@ -72,6 +71,14 @@ class RunFolder {
     bool store_known_ = false;
     std::chrono::steady_clock::time_point stored_at_{};
 };
+
+/// What a run's folder has recorded, in the order of the lines; nothing in it is touched, and a torn last line does not
+/// count. Throws Error for a folder that holds no run and for a damaged line.
+std::vector<Evaluation> recorded_in(const std::filesystem::path& folder);
+
+/// The candidate of a recorded evaluation: its kernel file at its only point. Throws Error when the file is missing or
+/// is not what its name says.
+Candidate candidate_in(const std::filesystem::path& folder, const Evaluation& evaluation);
 
 /// Where a run goes that names no folder: artifacts/runs/<task>/<time>.
 std::filesystem::path default_run_folder(const std::string& task);

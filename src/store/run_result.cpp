@@ -32,8 +32,9 @@ Json best_json(const RunResult& result) {
 }
 
 int rung(const Evaluation& evaluation) {
-    if (evaluation.outcome != Outcome::correct) return 2;
-    return evaluation.stage == "whole" ? 0 : 1;
+    if (evaluation.outcome != Outcome::correct) return 3;
+    if (evaluation.stage != "whole") return 2;
+    return evaluation.proofs.empty() ? 1 : 0;
 }
 
 }  // namespace
@@ -58,13 +59,14 @@ Json to_json(const RunResult& result) {
             {"best", best_json(result)},
             {"stopped_by", name(result.stopped_by)},
             {"exhausted", result.exhausted},
+            {"promotions", result.promotions},
             {"seconds", result.seconds}};
 }
 
 void sort_best_first(std::vector<Evaluation>& evaluations) {
     std::stable_sort(evaluations.begin(), evaluations.end(), [](const Evaluation& a, const Evaluation& b) {
         if (rung(a) != rung(b)) return rung(a) < rung(b);
-        return rung(a) < 2 && ranks_before(a, b);
+        return rung(a) < 3 && ranks_before(a, b);
     });
 }
 

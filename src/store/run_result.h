@@ -24,6 +24,7 @@ struct RunResult {
     StoppedBy stopped_by = StoppedBy::candidates;
     std::string exhausted;  // with `converged`: what there is no more of
     double seconds = 0;     // of this start of the run
+    size_t promotions = 0;  // proofs of this run, earlier starts included: their claims share one level
 
     /// How many candidates came out how; they add up to the number of evaluations.
     std::map<std::string, int64_t> outcomes() const;
@@ -31,8 +32,8 @@ struct RunResult {
 
 nlohmann::json to_json(const RunResult& result);
 
-/// Orders evaluations of different candidates for people: right ones that were judged whole, then right ones that were
-/// screened, each by ranks_before, then the others in the order they came.
+/// Orders evaluations of different candidates for people: right ones that were proven, that were judged whole, that
+/// were screened, each by ranks_before, then the others in the order they came.
 void sort_best_first(std::vector<Evaluation>& evaluations);
 
 }  // namespace recuda

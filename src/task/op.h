@@ -67,6 +67,11 @@ struct OracleTests {
     std::vector<SeedEdit> edits;
 };
 
+/// That an op is a matrix product, by the names of its tensors: result[m, n] = left[m, k] right[n, k]^T.
+struct ProductSpec {
+    std::string left, right, result;
+};
+
 struct Op {
     std::string name, summary, source;
     std::filesystem::path folder;
@@ -81,6 +86,7 @@ struct Op {
     std::vector<FactKind> forbid,
         allow;  // what a candidate's code may not do here, beyond or against the judge's rules
     OracleTests tests;
+    std::optional<ProductSpec> product;
 
     /// The tensor of that name among inputs and outputs, or null.
     const TensorSpec* tensor(std::string_view name) const;

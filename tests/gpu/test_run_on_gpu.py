@@ -1,4 +1,4 @@
-"""The main job on a real GPU: the card's bandwidth is measured, and every time is held against it."""
+"""The main job on a real GPU: the card's bandwidth is measured, every time is held against it, the winner is proven and replayed."""
 
 import json
 import os
@@ -23,6 +23,8 @@ class RunOnGpu(unittest.TestCase):
             environment = json.loads((out / "run.json").read_text())["starts"][0]["environment"]
             lines = [json.loads(line) for line in (out / "evaluations.jsonl").read_text().splitlines()]
             report = (out / "report.md").read_text()
+            again = json.loads(subprocess.run([PROGRAM, "replay", lines[-1]["id"], "--out-dir", out, "--device", "cuda", "--json"],
+                                              check=True, cwd=folder, capture_output=True, text=True).stdout)
             table = subprocess.run([sys.executable, ROOT / "tools/keep_evidence", "--table", out], check=True,
                                    capture_output=True, text=True).stdout
         peaks = environment["memory_peaks"]
@@ -33,16 +35,52 @@ class RunOnGpu(unittest.TestCase):
             if sheet:
                 self.assertGreater(peaks[kind]["bytes_per_ns"], 0.6 * int(sheet[1]), kind)
                 self.assertLess(peaks[kind]["bytes_per_ns"], 1.02 * int(sheet[1]), kind)
-        whole = [line for line in lines if line["stage"] == "whole" and line["outcome"] == "correct"]
-        self.assertTrue(whole)
-        for line in whole:
-            self.assertEqual(len(line["baseline_measurements"]), 2 * len(line["measurements"]))
-            for measurement in line["measurements"] + [one["measurement"] for one in line["baseline_measurements"]]:
-                self.assertAlmostEqual(measurement["share_of_peak"],
-                                       measurement["bytes_per_ns"] / peaks["bytes_per_ns"])
+        proven = lines[-1]
+        self.assertEqual(proven["outcome"], "correct")
+        self.assertEqual([proof["baseline"] for proof in proven["proofs"]], ["plain", "reference"])
+        for proof in proven["proofs"]:
+            for workload in proof["workloads"]:
+                self.assertEqual({len(session["candidate_ns"]) for session in workload["sessions"]}, {40})
+                self.assertEqual(len({session["seed"] for session in workload["sessions"]}), 12)
+        for comparison in proven["comparisons"]:
+            self.assertTrue(comparison["proof"])
+            self.assertLessEqual(comparison["low"], comparison["ratio"])
+        self.assertEqual(len(proven["baseline_measurements"]), 2 * len(proven["measurements"]))
+        for measurement in proven["measurements"] + [one["measurement"] for one in proven["baseline_measurements"]]:
+            self.assertAlmostEqual(measurement["share_of_peak"], measurement["bytes_per_ns"] / peaks["bytes_per_ns"])
+        self.assertEqual(again["agrees"], True, again["why"])
+        self.assertIn("![sessions of the proof](ratios.svg)", report)
         self.assertIn("- measured memory bandwidth, read: ", report)
         self.assertIn("| best |", report)
         self.assertIn("Measured bandwidth of this ", table)
+
+
+    def test_baselines_of_a_projection(self):
+        """What is installed is compared with, and verified; what is not is said and recorded."""
+        names = ["plain", "reference", "cublaslt", "triton", "torch-eager", "torch-eager-graph", "torch-compile", "torch-compile-graph"]
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "run"
+            pathlib.Path(folder, "mine.toml").write_text(
+                'family = "mine"\n[projection]\nop = "linear"\naxes = { N = 1024, K = 2048 }\nverify = { T = [1, 8] }\n')
+            done = subprocess.run([PROGRAM, "run", "--task", "mine.toml#projection", "--device", "cuda", "--preset", "offline",
+                                   "--num-candidates", "2", "--baselines", ",".join(names), "--out-dir", out, "--db", "main.duckdb"],
+                                  check=True, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            environment = json.loads((out / "run.json").read_text())["starts"][0]["environment"]
+            lines = [json.loads(line) for line in (out / "evaluations.jsonl").read_text().splitlines()]
+        self.assertEqual(sorted(one["name"] for one in environment["baselines"]), sorted(names))
+        used = [one["name"] for one in environment["baselines"] if one["used"]]
+        for one in environment["baselines"]:
+            if not one["used"]:
+                self.assertIn(f'no baseline {one["name"]}: {one["about"]}', done.stderr)
+        whole = [line for line in lines if line["stage"] == "whole" and line["outcome"] == "correct"]
+        self.assertTrue(whole)
+        for line in whole:
+            for name in used:
+                compared = [one for one in line["comparisons"] if one["baseline"] == name]
+                self.assertEqual(len(compared), 3, name)
+                for one in compared:
+                    self.assertIsInstance(one["ratio"], float, f'{name}: {one["evidence"]}')
+                    self.assertGreater(one["ratio"], 0.01)
 
 
 def works_here():

@@ -62,6 +62,7 @@ DeviceInfo describe(const Driver& driver, int ordinal) {
     info.memory_bytes_per_ns = 2.0 * attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
                                (attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8.0) / 1e6;
     info.driver = driver.version();
+    info.ordinal = ordinal;
     return info;
 }
 
