@@ -1,5 +1,6 @@
 // `cuda-rlm selftest`: known cheats and seeded faults against the judge of this machine.
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -78,7 +79,7 @@ size_t missed(const std::vector<SelftestResult>& results) {
     }));
 }
 
-Json document_of(const std::vector<SelftestResult>& results) {
+Json document_of(const std::vector<SelftestResult>& results, const DeviceInfo& device, double seconds) {
     Json cases = Json::array(), right = Json::array();
     for (const SelftestResult& result : results) {
         const SelftestCase& one = *result.one;
@@ -87,7 +88,15 @@ Json document_of(const std::vector<SelftestResult>& results) {
         else
             right.push_back({{"kernel", one.kernel}, {"accepted", result.accepted}, {"why", json_text(result.why)}});
     }
-    return {{"cases", cases}, {"right", right}, {"missed", missed(results)}};
+    const Json judged_on{{"kind", device.kind == DeviceKind::vgpu ? "vgpu" : "cuda"},
+                         {"name", json_text(device.name)},
+                         {"target", device.target},
+                         {"driver", device.driver}};
+    return {{"cases", cases},
+            {"right", right},
+            {"missed", missed(results)},
+            {"device", judged_on},
+            {"seconds", json_number(seconds)}};
 }
 
 std::string shown_got(const SelftestResult& result) {
@@ -139,7 +148,9 @@ int selftest_command(CommandLine& line) {
     const std::stop_token stop = stop_on_interrupt();
     const std::unique_ptr<Builder> builder = make_builder();
     SelftestOptions options{.target = words.device.target, .seed = words.device.seed, .stop = stop};
-    options.device = make_device(words.device)->info().kind;
+    const auto start = std::chrono::steady_clock::now();
+    const DeviceInfo device = make_device(words.device)->info();
+    options.device = device.kind;
     options.make_device = [&](DeviceKind kind) {
         DeviceChoice choice = words.device;
         if (kind == DeviceKind::vgpu) choice.device = "vgpu";
@@ -153,7 +164,8 @@ int selftest_command(CommandLine& line) {
     const std::vector<SelftestResult> results = run_selftest(cases, catalogue, *builder, options);
     progress.clear();
     if (line.json())
-        print_json(document_of(results));
+        print_json(document_of(results, device,
+                               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
     else
         print_text(story(results));
     if (stop.stop_requested()) return 130;

@@ -98,7 +98,7 @@ class Group {
         if (one.kind == Kind::right) {
             result.accepted = evaluation.outcome == Outcome::correct;
             if (!result.accepted) result.why = "a right kernel is " + words;
-        } else if (is_caught_as_told(one, evaluation)) {
+        } else if (is_caught_as_told(one, evaluation) || (!one.catchable && evaluation.outcome != Outcome::correct)) {
             result.got = Got::caught;
             result.by = words;
         } else if (evaluation.outcome == Outcome::correct && one.honest.empty()) {
