@@ -16,12 +16,19 @@ constexpr double kSampleSpanNs = 100'000;  // wanted of one sample: 200 times wh
 constexpr size_t kMostSequences = 1024;    // of one timing: more than its runs use
 constexpr uint32_t kBlocks = 4, kBlockSamples = 8;
 constexpr double kMargin = 0.01;  // ratios nearer to one than this are no difference
-// How far cold data may seem to outrun the memory. A cache that replaces at random still holds 6 % of a ring of three
-// times its size when its turn comes again (h = exp(-3 (1 - h))); the rest is what two measurements of one memory
-// differ by.
-constexpr double kPeakTolerance = 1.10;
+// A time below so much of the floor is impossible. A cache that replaces at random still holds 2 % of a ring of four times
+// its size when its turn comes again (h = exp(-4 (1 - h))); the rest is what two measurements of one card differ by.
+constexpr double kFloorShare = 0.95;
 constexpr double kLaunchNs = 3000;  // a guess that only chooses how many runs make a sample
+constexpr double kLoneLaunchNs = 8000;  // of a single run's time by events, that it has not among others
 constexpr std::byte kPoison{0xff};
+constexpr uint64_t kMostVariedBytes = uint64_t{256} << 20;  // of inputs of which there are several
+constexpr size_t kFewestVariants = 3, kMostKept = 64;
+constexpr double kJudgedBytes = 4 << 20;  // of outputs judged for one program before it is timed
+// A timing may take so long beside its runs, and its runs so many times what one alone took.
+constexpr double kTimingSeconds = 5, kTimingSlack = 50;
+constexpr uint32_t kWarmSamples = 10;
+constexpr double kClockTolerance = 0.05;
 
 bool has_inout(const Op& op) {
     return std::any_of(op.inputs.begin(), op.inputs.end(), [](const TensorSpec& input) { return input.inout; });
@@ -35,67 +42,200 @@ double written_bytes(const Task& task, const Axes& axes) {
     return bytes;
 }
 
+/// Says that the SM clock moved while it was timed, "" where it did not.
+std::string clock_change(const std::vector<double>& clock_mhz) {
+    if (clock_mhz.empty()) return "";
+    const auto [low, high] = std::minmax_element(clock_mhz.begin(), clock_mhz.end());
+    if (*low <= 0 || *high <= (1 + kClockTolerance) * *low) return "";
+    return fmt::format("the SM clock moved between {:.0f} and {:.0f} MHz", *low, *high);
+}
+
 }  // namespace
 
 Benchmark::Benchmark(const Task& task, Device& device, Cases& cases, const Peaks& peaks)
     : task_(task), device_(device), cases_(cases), peaks_(peaks) {}
 Benchmark::~Benchmark() = default;
 
-void Benchmark::forget() { rings_.clear(); }
+void Benchmark::forget() {
+    rings_.clear();
+    right_.clear();
+    judged_right_.clear();
+}
+
+/// How many inputs the sets hold in turn: so many that the runs of a sample differ, as far as their answers are to be had
+/// at little cost; one alone of tensors that fill memories.
+size_t Benchmark::variants_for(const Axes& axes) const {
+    uint64_t input_bytes = 0;
+    for (const TensorSpec& input : task_.op->inputs)
+        input_bytes += static_cast<uint64_t>(buffer_elements(input, axes)) * size_bytes(input.dtype);
+    if (input_bytes > kMostVariedBytes) return 1;
+    const auto affordable = static_cast<size_t>(kJudgedBytes / std::max(1.0, written_bytes(task_, axes)));
+    return std::clamp<size_t>(affordable, kFewestVariants, kMostRunsASample);
+}
 
 Ring& Benchmark::ring(const Axes& axes) {
     std::unique_ptr<Ring>& ring = rings_[axes];
-    if (!ring) ring = std::make_unique<Ring>(task_, device_, cases_.at(axes, Battery::normal), device_.info().l2_bytes);
+    if (!ring) {
+        std::vector<const InputContents*> variants;
+        for (size_t i = 0; i < variants_for(axes); ++i)
+            variants.push_back(&cases_.at(axes, Battery::normal, static_cast<unsigned>(i)).inputs);
+        ring = std::make_unique<Ring>(task_, device_, axes, variants, device_.info().l2_bytes);
+    }
     return *ring;
 }
 
-Timed Benchmark::time(Program& program, size_t workload, uint32_t samples) {
+/// Runs the program once on each input where it will be timed, judges what it leaves there, and keeps the hashes. Outputs
+/// that were judged before, of whichever program, are known by their hash.
+const Benchmark::Right& Benchmark::right_outputs(Program& program, size_t workload, Ring& sets, Scratch& scratch) {
+    if (right_.size() > kMostKept) right_.clear();
+    const auto [kept, made] = right_.try_emplace({program.serial(), workload});
+    Right& right = kept->second;
+    if (!made) return right;
     const Axes& axes = program.axes(workload);
-    Ring& sets = ring(axes);
-    // A tensor map has no offset: such a program is timed on the first set alone, where it lies at the buffers'
-    // beginning.
-    const bool fixed = program.has_tensor_maps(workload);
+    for (size_t set = 0; set < sets.variants(); ++set) {
+        sets.reset(set, 1, kPoison);
+        scratch.reset(kPoison);
+        const Case& one = cases_.at(axes, Battery::normal, static_cast<unsigned>(set));
+        const Execution execution =
+            device_.run(program.launches(workload, merged(sets.places(set), scratch.places())),
+                        {.deadline_s = std::max(1.0, 50e-9 * one.trusted_ns), .count = false});
+        right.outcome = execution.outcome;
+        right.log = execution.reports.empty() ? execution.log : execution.reports.front().message;
+        if (right.outcome != Outcome::correct) return right;
+        right.run_ns = std::max(right.run_ns, execution.gpu_ns);
+        std::vector<Region> regions;
+        for (const TimedOutput& output : sets.outputs(set)) regions.push_back(output.region);
+        const std::vector<uint64_t>& hashes = right.hashes.emplace_back(device_.hashes(regions));
+        if (judged_right_[{axes, set}].contains(hashes)) continue;
+        const Finding finding = cases_.judge(one, sets.read(set), one.own);
+        right.outcome = finding.right() ? Outcome::correct : Outcome::wrong;
+        right.log = finding.detail;
+        if (right.outcome != Outcome::correct) return right;
+        judged_right_[{axes, set}].insert(hashes);
+    }
+    return right;
+}
+
+uint32_t Benchmark::runs_per_sample(const Program& program, size_t workload, const Ring& sets, double run_ns) const {
+    const LaunchPlan& plan = program.plan(workload);
     const double bandwidth = std::max(100.0, memory_bytes_per_ns());
-    const double guess_ns = kLaunchNs * static_cast<double>(program.plan(workload).launches.size()) +
-                            static_cast<double>(bytes_of(task_, axes)) / bandwidth;
-    TimingRequest request{.samples = samples, .warmups = kWarmups};
-    request.runs_per_sample = static_cast<uint32_t>(
-        std::clamp(std::ceil(kSampleSpanNs / guess_ns), 1.0, static_cast<double>(kMostRunsASample)));
-    const size_t count = fixed ? 1 : std::min(sets.sets(), kMostSequences);
-    const size_t first = fixed ? 0 : sets.take(count);
-    sets.reset(first, count, kPoison);
+    const double guess_ns = kLaunchNs * static_cast<double>(plan.launches.size()) +
+                            static_cast<double>(bytes_of(task_, program.axes(workload))) / bandwidth;
+    const double wanted = std::ceil(kSampleSpanNs / std::max(guess_ns, run_ns - kLoneLaunchNs));
+    // What a run leaves in its workspace must not serve another on the same input. Where all sets hold one input a second
+    // run could copy the first one's result.
+    const bool remembers = !plan.scratch.empty() || sets.variants() == 1;
+    const size_t most = std::min<size_t>({kMostRunsASample, sets.sets(), remembers ? sets.variants() : sets.sets()});
+    return static_cast<uint32_t>(std::clamp(wanted, 1.0, static_cast<double>(most)));
+}
+
+Timed Benchmark::time(Program& program, size_t workload, uint32_t samples) {
+    Ring& sets = ring(program.axes(workload));
     Scratch scratch(device_, program.plan(workload));
+    const Right& right = right_outputs(program, workload, sets, scratch);
+    if (right.outcome != Outcome::correct) return {.outcome = right.outcome, .log = "before timing: " + right.log};
+    TimingRequest request{.samples = samples, .warmups = kWarmups, .poison = kPoison};
+    request.runs_per_sample = runs_per_sample(program, workload, sets, right.run_ns);
+    const size_t runs = size_t{request.runs_per_sample} * (kWarmups + samples);
+    const size_t whole = (runs + sets.variants() - 1) / sets.variants() * sets.variants();
+    const size_t count = std::min({sets.sets(), whole, std::max(kMostSequences, sets.variants())});
+    const size_t first = sets.take(count);
     scratch.reset(kPoison);
     request.cleared = scratch.zeroed();
-    for (size_t i = 0; i < count; ++i)
-        request.sequences.push_back(program.launches(workload, merged(sets.places(first + i), scratch.places())));
-    Timing timing = device_.time(request);
+    request.poisoned = scratch.others();
+    request.deadline_s = kTimingSeconds + kTimingSlack * 1e-9 * right.run_ns * static_cast<double>(runs);
+    add_sequences(request, program, workload, sets, scratch, {first, count}, right.varies ? nullptr : &right);
+    Timed timed = timed_of(device_.time(request), request, sets, {first, count}, program, workload);
+    if (timed.outcome == Outcome::correct)
+        if (const std::string changed = sets.changed_input(); !changed.empty())
+            return {.outcome = Outcome::wrong, .log = changed};
+    return timed;
+}
+
+/// Launches over `count` sets from `first` on and, with `right`, what each must leave.
+void Benchmark::add_sequences(TimingRequest& request, Program& program, size_t workload, Ring& sets,
+                              const Scratch& scratch, Stretch stretch, const Right* right) const {
+    if (right == nullptr) sets.reset(stretch.first, stretch.count, kPoison);
+    for (size_t i = stretch.first; i < stretch.first + stretch.count; ++i) {
+        request.sequences.push_back(program.launches(workload, merged(sets.places(i), scratch.places())));
+        if (right == nullptr) continue;
+        std::vector<TimedOutput>& outputs = request.outputs.emplace_back(sets.outputs(i));
+        for (size_t k = 0; k < outputs.size(); ++k) outputs[k].hash = right->hashes[sets.variant(i)][k];
+    }
+}
+
+/// What the device's timing is worth. Where a run left other bits than the program did before on the same input, its
+/// values are judged: a program whose sums have no fixed order is timed again, and the values of its runs are judged.
+Timed Benchmark::timed_of(Timing timing, const TimingRequest& request, Ring& sets, Stretch stretch, Program& program,
+                          size_t workload) {
+    if (timing.outcome == Outcome::wrong && timing.wrong_sequence) {
+        const std::string wrong = wrong_values(program.axes(workload), sets, stretch.first + *timing.wrong_sequence);
+        if (!wrong.empty()) return {.outcome = Outcome::wrong, .log = "in a timed run: " + wrong};
+        right_.at({program.serial(), workload}).varies = true;
+        return time(program, workload, request.samples);
+    }
     Timed timed{timing.outcome,
                 timing.log,
                 timing.method,
                 std::move(timing.samples_ns),
                 std::move(timing.clock_mhz),
                 request.runs_per_sample,
-                !fixed && sets.is_cold()};
+                request.cold && sets.is_cold()};
     if (timed.outcome != Outcome::correct) return timed;
     timed.method += timed.cold ? fmt::format(", cold: {} buffer sets", sets.sets()) : ", data may lie in L2";
+    timed.method += fmt::format(", {} input{} in turn", sets.variants(), sets.variants() == 1 ? "" : "s");
+    if (timing.checked_runs > 0) return timed;
+    const size_t run = std::min<size_t>(stretch.count, size_t{request.runs_per_sample} * request.samples);
+    return judged_by_value(std::move(timed), request, sets, {stretch.first, run}, program.axes(workload));
+}
 
-    // What was timed must also be right. Where a tensor is written in place the timed runs have moved it on, so one
-    // more run from its first state stands for them.
-    const size_t run = std::min<size_t>(count, size_t{request.runs_per_sample} * (kWarmups + samples));
-    std::vector<size_t> judged{0, run / 2, run - 1};
+/// Judges the values of as many runs as are affordable, the first and the last among them.
+Timed Benchmark::judged_by_value(Timed timed, const TimingRequest& request, Ring& sets, Stretch stretch,
+                                 const Axes& axes) {
+    size_t judged = std::clamp<size_t>(static_cast<size_t>(8 * kJudgedBytes / std::max(1.0, written_bytes(task_, axes))),
+                                       2, stretch.count);
     if (has_inout(*task_.op)) {
-        judged = {0};
-        sets.reset(first, 1, kPoison);
-        scratch.reset(kPoison);
-        const Execution execution = device_.run(request.sequences[0], {.deadline_s = 10});
+        // The timed runs have moved a tensor in place on, so one more run from its first state stands for them.
+        judged = 1;
+        sets.reset(stretch.first, 1, kPoison);
+        for (const BufferId buffer : request.poisoned) device_.fill(buffer, kPoison, true);
+        for (const BufferId buffer : request.cleared) device_.fill(buffer, std::byte{0}, false);
+        const Execution execution = device_.run(request.sequences[0], {.deadline_s = 10, .count = false});
         if (execution.outcome != Outcome::correct) return {.outcome = execution.outcome, .log = execution.log};
     }
-    const Case& one = cases_.at(axes, Battery::normal);
-    for (const size_t i : judged) {
-        const Finding finding = cases_.judge(one, sets.read(first + i), one.own);
-        if (!finding.right()) return {.outcome = Outcome::wrong, .log = "after timing: " + finding.detail};
+    for (size_t i = 0; i < judged; ++i) {
+        const size_t set = stretch.first + (judged == 1 ? 0 : i * (stretch.count - 1) / (judged - 1));
+        if (const std::string wrong = wrong_values(axes, sets, set); !wrong.empty())
+            return {.outcome = Outcome::wrong, .log = "after timing: " + wrong};
     }
+    timed.method += fmt::format(", values of {} run{} judged: its results are not the same bits each time", judged,
+                                judged == 1 ? "" : "s");
+    return timed;
+}
+
+/// What is wrong with what lies in a set, "" where it is right.
+std::string Benchmark::wrong_values(const Axes& axes, const Ring& sets, size_t set) {
+    const Case& one = cases_.at(axes, Battery::normal, static_cast<unsigned>(sets.variant(set)));
+    const Finding finding = cases_.judge(one, sets.read(set), one.own);
+    return finding.right() ? "" : finding.detail;
+}
+
+/// The same set again and again: what it reads lies in the L2 as far as it fits.
+Timed Benchmark::time_warm(Program& program, size_t workload, uint32_t samples) {
+    Ring& sets = ring(program.axes(workload));
+    Scratch scratch(device_, program.plan(workload));
+    const Right& right = right_outputs(program, workload, sets, scratch);
+    if (right.outcome != Outcome::correct) return {.outcome = right.outcome, .log = right.log};
+    scratch.reset(kPoison);
+    TimingRequest request{.samples = samples, .warmups = kWarmups, .poison = kPoison, .cold = false};
+    request.runs_per_sample = has_inout(*task_.op) ? 1 : runs_per_sample(program, workload, sets, right.run_ns);
+    request.cleared = scratch.zeroed();
+    request.deadline_s = kTimingSeconds + kTimingSlack * 1e-9 * right.run_ns * request.runs_per_sample *
+                                              static_cast<double>(kWarmups + samples);
+    add_sequences(request, program, workload, sets, scratch, {0, 1}, right.varies ? nullptr : &right);
+    const Timing timing = device_.time(request);
+    Timed timed{.outcome = timing.outcome, .log = timing.log, .samples_ns = timing.samples_ns};
+    if (timing.wrong_sequence) timed.log = "in a timed run on warm data: " + wrong_values(program.axes(workload), sets, 0);
     return timed;
 }
 
@@ -109,6 +249,10 @@ Measurement Benchmark::measurement(const Axes& axes, Timed timed) const {
     measurement.clock_mhz = median_of(timed.clock_mhz).value;
     measurement.method = std::move(timed.method);
     measurement.unstable = instability(timed.samples_ns, median);
+    if (measurement.unstable.empty()) measurement.unstable = clock_change(timed.clock_mhz);
+    const Floor floor = floor_of(axes, timed);
+    measurement.floor_ns = floor.ns;
+    measurement.floor_of = floor.of;
     measurement.samples_ns = std::move(timed.samples_ns);
     return measurement;
 }
@@ -119,17 +263,34 @@ double Benchmark::memory_bytes_per_ns() const {
     return measured > 0 ? measured : device_.info().memory_bytes_per_ns;
 }
 
-/// Why the time is impossible, or "". What a sample writes may stay in the L2 until after its end, an L2's worth at
-/// most, so that much is not asked of the memory; all else of cold data has to pass through it.
-std::string Benchmark::beyond_memory(const Axes& axes, const Timed& timed, const Measurement& measurement) const {
-    const double memory = memory_bytes_per_ns();
-    if (memory <= 0 || !timed.cold || measurement.median_ns <= 0) return "";
-    const double left_in_cache =
-        std::min(written_bytes(task_, axes), static_cast<double>(device_.info().l2_bytes) / timed.runs_per_sample);
-    const double through_memory = (static_cast<double>(measurement.bytes) - left_in_cache) / measurement.median_ns;
-    if (through_memory <= kPeakTolerance * memory) return "";
-    return fmt::format("{} needs at least {:.0f} GB/s of cold data, beyond the {:.0f} GB/s {}", shown(axes),
-                       through_memory, memory,
+/// The least time of one run. What a sample writes may stay in the L2 until after its end, an L2's worth at most, so that
+/// much is not asked of the memory; all else of cold data has to pass through it. Arithmetic is held against the matrix
+/// units alone, which nothing else on the card outruns.
+Benchmark::Floor Benchmark::floor_of(const Axes& axes, const Timed& timed) const {
+    Floor floor;
+    if (const double memory = memory_bytes_per_ns(); memory > 0 && timed.cold) {
+        const double left_in_cache =
+            std::min(written_bytes(task_, axes), static_cast<double>(device_.info().l2_bytes) / timed.runs_per_sample);
+        floor = {std::max(0.0, static_cast<double>(bytes_of(task_, axes)) - left_in_cache) / memory, "memory"};
+    }
+    unsigned bits = 64;
+    for (const TensorSpec& input : task_.op->inputs)
+        if (is_floating(input.dtype)) bits = std::min(bits, 8 * size_bytes(input.dtype));
+    if (const double most = peaks_.most_flops_per_ns(bits); most > 0)
+        if (const double ns = static_cast<double>(flops_of(task_, axes)) / most; ns > floor.ns) floor = {ns, "arithmetic"};
+    return floor;
+}
+
+/// Why the time is impossible, or "".
+std::string Benchmark::beyond_floor(const Axes& axes, const Measurement& measurement) const {
+    if (measurement.median_ns <= 0 || measurement.median_ns >= kFloorShare * measurement.floor_ns) return "";
+    const double needed = kFloorShare * measurement.floor_ns / measurement.median_ns;
+    if (measurement.floor_of == "arithmetic")
+        return fmt::format("{} in {:.0f} ns is beyond the {:.0f} GFLOP/s that {} reaches on this card, by a factor of "
+                           "{:.2f}", shown(axes), measurement.median_ns, peaks_.mma.flops_per_ns, peaks_.mma.instruction,
+                           needed);
+    return fmt::format("{} in {:.0f} ns needs cold data faster, by a factor of {:.2f}, than at {:.0f} GB/s {}", shown(axes),
+                       measurement.median_ns, needed, memory_bytes_per_ns(),
                        peaks_.bytes_per_ns() > 0 ? "measured of this card's memory" : "of the memory's data sheet");
 }
 
@@ -138,9 +299,18 @@ Measured Benchmark::measure(Program& program, size_t workload, uint32_t samples)
     Measured measured{timed.outcome, timed.log, {}};
     if (timed.outcome != Outcome::correct) return measured;
     const Axes& axes = program.axes(workload);
-    measured.measurement = measurement(axes, timed);
-    measured.log = beyond_memory(axes, timed, measured.measurement);
-    if (!measured.log.empty()) measured.outcome = Outcome::impossible;
+    measured.measurement = measurement(axes, std::move(timed));
+    measured.log = beyond_floor(axes, measured.measurement);
+    if (!measured.log.empty()) {
+        measured.outcome = Outcome::impossible;
+        return measured;
+    }
+    Timed warm = time_warm(program, workload, kWarmSamples);
+    measured.outcome = warm.outcome;
+    measured.log = warm.log;
+    if (warm.outcome != Outcome::correct) return measured;
+    measured.measurement.warm_ns = median_of(warm.samples_ns).value;
+    measured.measurement.warm_samples_ns = std::move(warm.samples_ns);
     return measured;
 }
 
@@ -169,6 +339,8 @@ Benchmark::Compared Benchmark::compare(Program& program, size_t workload, Baseli
         axes,
         fmt::format("screening: {} interleaved pairs of samples, one session", own.samples_ns.size())};
     compared.baseline = {baseline.name(), measurement(axes, std::move(others)), std::move(own.samples_ns)};
+    compared.log = beyond_floor(axes, compared.baseline.measurement);
+    if (!compared.log.empty()) compared.outcome = Outcome::impossible, compared.by_baseline = true;
     return compared;
 }
 

@@ -26,6 +26,8 @@ class Program {
     ~Program();
     Program(const Program&) = delete;
 
+    /// Of all programs of this process, this one's own.
+    uint64_t serial() const { return serial_; }
     size_t workloads() const { return compilation_.uses.size(); }
     const Axes& axes(size_t workload) const { return compilation_.uses[workload].axes; }
     const LaunchPlan& plan(size_t workload) const { return compilation_.uses[workload].plan; }
@@ -47,6 +49,7 @@ class Program {
     Launch launch(const Compilation::Use& use, const PlannedLaunch& planned, const Places& places);
     ModuleId module(size_t request, uint32_t unit);
 
+    uint64_t serial_;
     Device& device_;
     Compilation compilation_;
     std::vector<std::vector<Binary>> built_;

@@ -63,6 +63,12 @@ void conclude(Evaluation& evaluation, Outcome outcome, const std::string& log) {
     if (!log.empty()) evaluation.verdict.log = log;
 }
 
+/// Whether a kernel ended the process that held the GPU: a fault that the hardware found, a run past its deadline.
+bool took_process_down(const Verdict& verdict, const DeviceInfo& info) {
+    return info.kind == DeviceKind::cuda && verdict.reports.empty() &&
+           (verdict.outcome == Outcome::faulted || verdict.outcome == Outcome::timed_out);
+}
+
 /// The first float atomic of what was built, "" where there are none.
 std::string float_atomic_of(const Program& program) {
     for (const std::vector<Binary>& binaries : program.built())
@@ -201,6 +207,16 @@ Judged Session::judge(const Candidate& candidate, Built built, Depth depth, bool
 
 void Session::verify_into(Judged& judged, Program& program, Depth depth, const VerifyOptions& options) {
     Verified verified = verify(program, workloads(depth), task_, *device_, cases_, options);
+    if (took_process_down(verified.verdict, info())) {
+        // Once more, alone in a fresh process: what an earlier job or the card did is not this candidate's fault.
+        const std::string first = fmt::format("{}: {}", name(verified.verdict.outcome), verified.verdict.log);
+        options.forget();
+        verified = verify(program, workloads(depth), task_, *device_, cases_, options);
+        verified.verdict.log +=
+            verified.verdict.outcome == Outcome::correct
+                ? fmt::format("a first attempt failed and did not do so again, alone in a fresh process; it was {}", first)
+                : "it failed twice, the second time alone in a fresh process\n";
+    }
     Evaluation& evaluation = judged.evaluation;
     judged.stopped = verified.stopped;
     judged.schedules = verified.schedules;

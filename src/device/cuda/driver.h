@@ -27,18 +27,30 @@ namespace recuda::cuda {
     X(cuDeviceGetName, 2000)              \
     X(cuDeviceGetAttribute, 2000)         \
     X(cuDeviceTotalMem, 3020)             \
+    X(cuDeviceGetUuid, 11040)             \
     X(cuDevicePrimaryCtxRetain, 7000)     \
     X(cuDevicePrimaryCtxRelease, 11000)   \
     X(cuCtxSetCurrent, 4000)              \
+    X(cuCtxGetDevice, 2000)               \
+    X(cuCtxSetLimit, 3010)                \
     X(cuCtxResetPersistingL2Cache, 11000) \
     X(cuMemGetInfo, 3020)                 \
     X(cuMemAlloc, 3020)                   \
     X(cuMemFree, 3020)                    \
+    X(cuMemGetAllocationGranularity, 10020) \
+    X(cuMemAddressReserve, 10020)         \
+    X(cuMemAddressFree, 10020)            \
+    X(cuMemCreate, 10020)                 \
+    X(cuMemRelease, 10020)                \
+    X(cuMemMap, 10020)                    \
+    X(cuMemUnmap, 10020)                  \
+    X(cuMemSetAccess, 10020)              \
     X(cuMemHostAlloc, 2020)               \
     X(cuMemFreeHost, 2000)                \
     X(cuMemHostGetDevicePointer, 3020)    \
     X(cuMemcpyHtoDAsync, 3020)            \
     X(cuMemcpyDtoHAsync, 3020)            \
+    X(cuMemcpyDtoDAsync, 3020)            \
     X(cuMemsetD8Async, 3020)              \
     X(cuModuleLoadDataEx, 2010)           \
     X(cuModuleUnload, 2000)               \
