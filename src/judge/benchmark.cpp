@@ -23,7 +23,7 @@ constexpr double kLaunchNs = 3000;  // a guess that only chooses how many runs m
 constexpr double kLoneLaunchNs = 8000;  // of a single run's time by events, that it has not among others
 constexpr std::byte kPoison{0xff};
 constexpr uint64_t kMostVariedBytes = uint64_t{256} << 20;  // of inputs of which there are several
-constexpr size_t kFewestVariants = 3, kMostKept = 64;
+constexpr size_t kFewestVariants = 3, kMostVariants = 10, kMostKept = 64;
 constexpr double kJudgedBytes = 4 << 20;  // of outputs judged for one program before it is timed
 // A timing may take so long beside its runs, and its runs so many times what one alone took.
 constexpr double kTimingSeconds = 5, kTimingSlack = 50;
@@ -70,7 +70,7 @@ size_t Benchmark::variants_for(const Axes& axes) const {
         input_bytes += static_cast<uint64_t>(buffer_elements(input, axes)) * size_bytes(input.dtype);
     if (input_bytes > kMostVariedBytes) return 1;
     const auto affordable = static_cast<size_t>(kJudgedBytes / std::max(1.0, written_bytes(task_, axes)));
-    return std::clamp<size_t>(affordable, kFewestVariants, kMostRunsASample);
+    return std::clamp<size_t>(affordable, kFewestVariants, kMostVariants);
 }
 
 Ring& Benchmark::ring(const Axes& axes) {

@@ -12,6 +12,7 @@
 #include "device/counters.h"
 #include "device/limits.h"
 #include "device/vgpu/vgpu.h"
+#include "judge/canaries.h"
 #include "judge/judge.h"
 #include "judge/peaks.h"
 #include "judge/reference.h"
@@ -62,11 +63,10 @@ class TimedDevice : public Device {
             if (sample >= request.warmups) timing.samples_ns.push_back(sum / request.runs_per_sample);
         }
         timing.clock_mhz.assign(timing.samples_ns.size(), 1980);
-        requests.push_back(request);
         return timing;
     }
 
-    std::vector<TimingRequest> requests;
+    /// Called after a timed run, before it is checked.
     std::function<void(Device& device, const TimingRequest& request, size_t sequence)> after_run;
 
  private:
@@ -89,10 +89,10 @@ class TimedDevice : public Device {
     }
 
     double run_once(const TimingRequest& request, size_t sequence) {
+        if (request.sequences[sequence][0].entry == "peak_mma") return 1e5;  // what would take minutes here
         for (const BufferId buffer : request.cleared) device_->fill(buffer, std::byte{0}, false);
         const Execution execution = device_->run(request.sequences[sequence], {.count = true});
         EXPECT_EQ(execution.outcome, Outcome::correct) << execution.log;
-        if (request.sequences[sequence][0].entry == "peak_mma") return 1e5;
         if (request.sequences[sequence][0].entry.starts_with("peak_"))
             return static_cast<double>(execution.counters->global_read.bytes + execution.counters->global_write.bytes);
         return 10 + ns_an_instruction_ * static_cast<double>(execution.counters->warp_instructions);
@@ -139,9 +139,11 @@ bench = { T = [2] }
     }
 
     Evaluation judged(const std::string& task_name, const std::string& seed, double ns_an_instruction,
-                      std::vector<std::string> baselines = {"plain", "reference"}) {
+                      std::vector<std::string> baselines = {"plain", "reference"},
+                      decltype(TimedDevice::after_run) after_run = {}) {
         const Task one = task(task_name);
         auto device = std::make_unique<TimedDevice>(ns_an_instruction);
+        device->after_run = std::move(after_run);
         const Candidate candidate = candidate_from(
             one.op->folder / "seeds" / seed, std::vector<Axes>{one.verify[0], one.bench[0]}, limits_of(device->info()));
         std::vector<Checked> all = check(one, std::move(device), *builder_, std::span(&candidate, 1),
@@ -169,7 +171,13 @@ TEST_F(BenchmarkTest, MeasuresAndCompares) {
     EXPECT_NEAR(*first.share_of_peak, first.bytes_per_ns / 1.0, 1e-9) << "this memory moves one byte a nanosecond";
     EXPECT_EQ(first.clock_mhz, 1980);
     EXPECT_NE(first.method.find("cold"), std::string::npos) << first.method;
+    EXPECT_NE(first.method.find("10 inputs in turn"), std::string::npos) << first.method;
     EXPECT_EQ(first.unstable, "");
+    EXPECT_EQ(first.floor_of, "memory");
+    EXPECT_GE(first.median_ns, first.floor_ns);
+    EXPECT_EQ(first.warm_samples_ns.size(), 10u);
+    ASSERT_TRUE(first.warm_ns);
+    EXPECT_NEAR(*first.warm_ns, first.median_ns, 1) << "this clock knows no cache";
     ASSERT_TRUE(evaluation.median_ns);
     EXPECT_NEAR(*evaluation.median_ns, std::sqrt(first.median_ns * evaluation.measurements[1].median_ns), 1e-6);
     ASSERT_EQ(evaluation.comparisons.size(), 6u) << evaluation.verdict.log;
@@ -205,6 +213,12 @@ TEST_F(BenchmarkTest, MeasuresThePeaksOfMemory) {
     }
     EXPECT_DOUBLE_EQ(peaks.bytes_per_ns(), 1);
     EXPECT_EQ(to_json(peaks).at("read").at("samples_ns").size(), 15u);
+    EXPECT_EQ(peaks.mma.problem, "");
+    EXPECT_DOUBLE_EQ(peaks.mma.flops, 2.0 * 64 * 256 * 16 * 4 * 2 * 256 * device.info().sm_count);
+    EXPECT_DOUBLE_EQ(peaks.mma.flops_per_ns, peaks.mma.flops / 1e5);
+    EXPECT_DOUBLE_EQ(peaks.most_flops_per_ns(16), peaks.mma.flops_per_ns);
+    EXPECT_DOUBLE_EQ(peaks.most_flops_per_ns(8), 2 * peaks.mma.flops_per_ns);
+    EXPECT_EQ(to_json(peaks).at("mma").at("instruction"), "wgmma m64n256k16 of bf16");
 }
 
 TEST_F(BenchmarkTest, WithoutAClockOrACompilerThereAreNoPeaks) {
@@ -237,8 +251,47 @@ TEST_F(BenchmarkTest, FasterThanTheMemoryIsImpossible) {
     EXPECT_NE(evaluation.verdict.log.find("than at 1 GB/s measured"), std::string::npos) << evaluation.verdict.log;
 }
 
+/// Adds `by` to the last byte of the first output of the run `wanted`th of all.
+decltype(TimedDevice::after_run) disturbing(int wanted, unsigned by, uint64_t from_end) {
+    return [wanted, by, from_end, run = 0](Device& device, const TimingRequest& request, size_t sequence) mutable {
+        if (request.outputs.empty() || request.outputs[sequence].empty() || run++ != wanted) return;
+        const Region& region = request.outputs[sequence][0].region;
+        std::byte byte{};
+        device.read(region.buffer, region.offset_bytes + region.bytes - from_end, std::span(&byte, 1));
+        byte ^= std::byte(by);
+        device.write(region.buffer, region.offset_bytes + region.bytes - from_end, std::span(&byte, 1));
+    };
+}
+
+TEST_F(BenchmarkTest, OneWrongRunOfManyIsFound) {
+    for (const int run : {0, 17, 150}) {
+        const Evaluation evaluation = judged("rmsnorm", "plain.cu", 100, {}, disturbing(run, 0x40, 1));
+        EXPECT_EQ(evaluation.outcome, Outcome::wrong) << run;
+        EXPECT_NE(evaluation.verdict.log.find("in a timed run: y[0, 263]"), std::string::npos) << evaluation.verdict.log;
+    }
+}
+
+TEST_F(BenchmarkTest, OtherBitsAreJudgedByValue) {
+    const Evaluation evaluation = judged("rmsnorm", "plain.cu", 100, {}, disturbing(17, 0x01, 2));
+    ASSERT_EQ(evaluation.outcome, Outcome::correct) << evaluation.verdict.log;
+    EXPECT_NE(evaluation.measurements[0].method.find("judged: its results are not the same bits each time"),
+              std::string::npos)
+        << evaluation.measurements[0].method;
+}
+
 TEST_F(BenchmarkTest, UnknownBaselineIsWrongUsage) {
     EXPECT_THROW(judged("rmsnorm", "plain.cu", 100, {"plian"}), UsageError);
+}
+
+TEST(Canaries, ARoundThatDeviatesVoidsTheSession) {
+    using Rounds = std::vector<CanaryTimes>;
+    EXPECT_EQ(canary_deviation({}), "");
+    EXPECT_EQ(canary_deviation(Rounds{{100, 200}, {102, 196}, {99, 205}}), "");
+    EXPECT_EQ(canary_deviation(Rounds{{100, 0}, {102, 0}}), "") << "a card without a matrix kernel";
+    EXPECT_EQ(canary_deviation(Rounds{{60000, 200}, {63000, 200}, {60000, 200}}),
+              "the memory canary took 63.0 us in round 2 of 3, +5.0 % from the session's 60.0 us");
+    EXPECT_NE(canary_deviation(Rounds{{100, 200}, {100, 200}, {100, 180}}).find("compute canary"), std::string::npos);
+    EXPECT_EQ(canary_deviation(Rounds{{100, 200}, {100, 200}, {100, 180}}, 0.2), "");
 }
 
 TEST_F(BenchmarkTest, RingTurnsThroughMoreThanTheCache) {

@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "device/cuda/cuda.h"
 #include "device/cuda/wire.h"
 
 namespace recuda::cuda {
@@ -140,3 +141,9 @@ bool await_lease(int in, int out, const std::filesystem::path& path, int owner, 
 }
 
 }  // namespace recuda::cuda
+
+namespace recuda {
+
+std::string cuda_holder(const std::string& uuid) { return cuda::lease_holder(cuda::lease_path(uuid)); }
+
+}  // namespace recuda
