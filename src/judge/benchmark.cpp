@@ -16,10 +16,11 @@ constexpr double kSampleSpanNs = 100'000;  // wanted of one sample: 200 times wh
 constexpr size_t kMostSequences = 1024;    // of one timing: more than its runs use
 constexpr uint32_t kBlocks = 4, kBlockSamples = 8;
 constexpr double kMargin = 0.01;  // ratios nearer to one than this are no difference
-// A time below so much of the floor is impossible. A cache that replaces at random still holds 2 % of a ring of four times
-// its size when its turn comes again (h = exp(-4 (1 - h))); the rest is what two measurements of one card differ by.
+// A time below so much of the floor is impossible. A cache that replaces at random still holds 2 % of a ring of four
+// times its size when its turn comes again (h = exp(-4 (1 - h))); the rest is what two measurements of one card differ
+// by.
 constexpr double kFloorShare = 0.95;
-constexpr double kLaunchNs = 3000;  // a guess that only chooses how many runs make a sample
+constexpr double kLaunchNs = 3000;      // a guess that only chooses how many runs make a sample
 constexpr double kLoneLaunchNs = 8000;  // of a single run's time by events, that it has not among others
 constexpr std::byte kPoison{0xff};
 constexpr uint64_t kMostVariedBytes = uint64_t{256} << 20;  // of inputs of which there are several
@@ -62,8 +63,8 @@ void Benchmark::forget() {
     judged_right_.clear();
 }
 
-/// How many inputs the sets hold in turn: so many that the runs of a sample differ, as far as their answers are to be had
-/// at little cost; one alone of tensors that fill memories.
+/// How many inputs the sets hold in turn: so many that the runs of a sample differ, as far as their answers are to be
+/// had at little cost; one alone of tensors that fill memories.
 size_t Benchmark::variants_for(const Axes& axes) const {
     uint64_t input_bytes = 0;
     for (const TensorSpec& input : task_.op->inputs)
@@ -84,8 +85,8 @@ Ring& Benchmark::ring(const Axes& axes) {
     return *ring;
 }
 
-/// Runs the program once on each input where it will be timed, judges what it leaves there, and keeps the hashes. Outputs
-/// that were judged before, of whichever program, are known by their hash.
+/// Runs the program once on each input where it will be timed, judges what it leaves there, and keeps the hashes.
+/// Outputs that were judged before, of whichever program, are known by their hash.
 const Benchmark::Right& Benchmark::right_outputs(Program& program, size_t workload, Ring& sets, Scratch& scratch) {
     if (right_.size() > kMostKept) right_.clear();
     const auto [kept, made] = right_.try_emplace({program.serial(), workload});
@@ -96,9 +97,8 @@ const Benchmark::Right& Benchmark::right_outputs(Program& program, size_t worklo
         sets.reset(set, 1, kPoison);
         scratch.reset(kPoison);
         const Case& one = cases_.at(axes, Battery::normal, static_cast<unsigned>(set));
-        const Execution execution =
-            device_.run(program.launches(workload, merged(sets.places(set), scratch.places())),
-                        {.deadline_s = std::max(1.0, 50e-9 * one.trusted_ns), .count = false});
+        const Execution execution = device_.run(program.launches(workload, merged(sets.places(set), scratch.places())),
+                                                {.deadline_s = std::max(1.0, 50e-9 * one.trusted_ns), .count = false});
         right.outcome = execution.outcome;
         right.log = execution.reports.empty() ? execution.log : execution.reports.front().message;
         if (right.outcome != Outcome::correct) return right;
@@ -122,8 +122,8 @@ uint32_t Benchmark::runs_per_sample(const Program& program, size_t workload, con
     const double guess_ns = kLaunchNs * static_cast<double>(plan.launches.size()) +
                             static_cast<double>(bytes_of(task_, program.axes(workload))) / bandwidth;
     const double wanted = std::ceil(kSampleSpanNs / std::max(guess_ns, run_ns - kLoneLaunchNs));
-    // What a run leaves in its workspace must not serve another on the same input. Where all sets hold one input a second
-    // run could copy the first one's result.
+    // What a run leaves in its workspace must not serve another on the same input. Where all sets hold one input a
+    // second run could copy the first one's result.
     const bool remembers = !plan.scratch.empty() || sets.variants() == 1;
     const size_t most = std::min<size_t>({kMostRunsASample, sets.sets(), remembers ? sets.variants() : sets.sets()});
     return static_cast<uint32_t>(std::clamp(wanted, 1.0, static_cast<double>(most)));
@@ -192,8 +192,8 @@ Timed Benchmark::timed_of(Timing timing, const TimingRequest& request, Ring& set
 /// Judges the values of as many runs as are affordable, the first and the last among them.
 Timed Benchmark::judged_by_value(Timed timed, const TimingRequest& request, Ring& sets, Stretch stretch,
                                  const Axes& axes) {
-    size_t judged = std::clamp<size_t>(static_cast<size_t>(8 * kJudgedBytes / std::max(1.0, written_bytes(task_, axes))),
-                                       2, stretch.count);
+    size_t judged = std::clamp<size_t>(
+        static_cast<size_t>(8 * kJudgedBytes / std::max(1.0, written_bytes(task_, axes))), 2, stretch.count);
     if (has_inout(*task_.op)) {
         // The timed runs have moved a tensor in place on, so one more run from its first state stands for them.
         judged = 1;
@@ -235,7 +235,8 @@ Timed Benchmark::time_warm(Program& program, size_t workload, uint32_t samples) 
     add_sequences(request, program, workload, sets, scratch, {0, 1}, right.varies ? nullptr : &right);
     const Timing timing = device_.time(request);
     Timed timed{.outcome = timing.outcome, .log = timing.log, .samples_ns = timing.samples_ns};
-    if (timing.wrong_sequence) timed.log = "in a timed run on warm data: " + wrong_values(program.axes(workload), sets, 0);
+    if (timing.wrong_sequence)
+        timed.log = "in a timed run on warm data: " + wrong_values(program.axes(workload), sets, 0);
     return timed;
 }
 
@@ -263,9 +264,9 @@ double Benchmark::memory_bytes_per_ns() const {
     return measured > 0 ? measured : device_.info().memory_bytes_per_ns;
 }
 
-/// The least time of one run. What a sample writes may stay in the L2 until after its end, an L2's worth at most, so that
-/// much is not asked of the memory; all else of cold data has to pass through it. Arithmetic is held against the matrix
-/// units alone, which nothing else on the card outruns.
+/// The least time of one run. What a sample writes may stay in the L2 until after its end, an L2's worth at most, so
+/// that much is not asked of the memory; all else of cold data has to pass through it. Arithmetic is held against the
+/// matrix units alone, which nothing else on the card outruns.
 Benchmark::Floor Benchmark::floor_of(const Axes& axes, const Timed& timed) const {
     Floor floor;
     if (const double memory = memory_bytes_per_ns(); memory > 0 && timed.cold) {
@@ -277,7 +278,8 @@ Benchmark::Floor Benchmark::floor_of(const Axes& axes, const Timed& timed) const
     for (const TensorSpec& input : task_.op->inputs)
         if (is_floating(input.dtype)) bits = std::min(bits, 8 * size_bytes(input.dtype));
     if (const double most = peaks_.most_flops_per_ns(bits); most > 0)
-        if (const double ns = static_cast<double>(flops_of(task_, axes)) / most; ns > floor.ns) floor = {ns, "arithmetic"};
+        if (const double ns = static_cast<double>(flops_of(task_, axes)) / most; ns > floor.ns)
+            floor = {ns, "arithmetic"};
     return floor;
 }
 
@@ -286,11 +288,12 @@ std::string Benchmark::beyond_floor(const Axes& axes, const Measurement& measure
     if (measurement.median_ns <= 0 || measurement.median_ns >= kFloorShare * measurement.floor_ns) return "";
     const double needed = kFloorShare * measurement.floor_ns / measurement.median_ns;
     if (measurement.floor_of == "arithmetic")
-        return fmt::format("{} in {:.0f} ns is beyond the {:.0f} GFLOP/s that {} reaches on this card, by a factor of "
-                           "{:.2f}", shown(axes), measurement.median_ns, peaks_.mma.flops_per_ns, peaks_.mma.instruction,
-                           needed);
-    return fmt::format("{} in {:.0f} ns needs cold data faster, by a factor of {:.2f}, than at {:.0f} GB/s {}", shown(axes),
-                       measurement.median_ns, needed, memory_bytes_per_ns(),
+        return fmt::format(
+            "{} in {:.0f} ns is beyond the {:.0f} GFLOP/s that {} reaches on this card, by a factor of "
+            "{:.2f}",
+            shown(axes), measurement.median_ns, peaks_.mma.flops_per_ns, peaks_.mma.instruction, needed);
+    return fmt::format("{} in {:.0f} ns needs cold data faster, by a factor of {:.2f}, than at {:.0f} GB/s {}",
+                       shown(axes), measurement.median_ns, needed, memory_bytes_per_ns(),
                        peaks_.bytes_per_ns() > 0 ? "measured of this card's memory" : "of the memory's data sheet");
 }
 

@@ -1,12 +1,12 @@
 // How long a program takes on a device that measures time: cold, over rotated buffers.
 //
 // A workload has a ring of buffer sets of more than three times the L2 together (or as many as fit 4 GiB), which hold
-// several inputs of the kind `normal` in turn. Each timing takes the next stretch of the ring, so that what it reads was
-// last touched an L2's worth of traffic ago. Workspace is one for all sets, as in a runtime.
+// several inputs of the kind `normal` in turn. Each timing takes the next stretch of the ring, so that what it reads
+// was last touched an L2's worth of traffic ago. Workspace is one for all sets, as in a runtime.
 //
-// Every timed run is checked: before its first timing a program runs once on each input and is judged; after each sample
-// the device compares the hash of what each run left with that of the judged result, and wipes it. A program whose
-// results are not the same bits each time is right where its values are.
+// Every timed run is checked: before its first timing a program runs once on each input and is judged; after each
+// sample the device compares the hash of what each run left with that of the judged result, and wipes it. A program
+// whose results are not the same bits each time is right where its values are.
 #pragma once
 
 #include <map>
@@ -97,7 +97,7 @@ class Benchmark {
     Cases& cases_;
     const Peaks& peaks_;
     std::map<Axes, std::unique_ptr<Ring>> rings_;
-    std::map<std::pair<uint64_t, size_t>, Right> right_;  // by program and workload
+    std::map<std::pair<uint64_t, size_t>, Right> right_;                               // by program and workload
     std::map<std::pair<Axes, size_t>, std::set<std::vector<uint64_t>>> judged_right_;  // by workload and variant
 };
 

@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kCaches = 4;
 constexpr uint32_t kWarmups = 2, kSamples = 7;
 
-std::string deviation(std::span<const CanaryTimes> session, double CanaryTimes::* half, const char* what,
+std::string deviation(std::span<const CanaryTimes> session, double CanaryTimes::*half, const char* what,
                       double tolerance) {
     std::vector<double> all;
     for (const CanaryTimes& times : session) all.push_back(times.*half);
@@ -34,9 +34,7 @@ Canaries::Canaries(Device& device, Builder& builder, const std::string& target)
     : device_(device), kernels_(std::make_unique<PeakKernels>(device, builder, target, kCaches)) {}
 Canaries::~Canaries() = default;
 
-CanaryTimes Canaries::time() {
-    return {time_of(false), kernels_->mma_problem().empty() ? time_of(true) : 0};
-}
+CanaryTimes Canaries::time() { return {time_of(false), kernels_->mma_problem().empty() ? time_of(true) : 0}; }
 
 double Canaries::time_of(bool compute) {
     const PeakKernels::Work work = kernels_->work(compute ? PeakKernels::Kind::mma : PeakKernels::Kind::read);

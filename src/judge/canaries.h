@@ -1,7 +1,7 @@
-// A pair of kernels of our own, one bound by memory and one by arithmetic, that is timed again and again within a session:
-// where they are not as fast as they were, the card has changed, and what was measured beside them proves nothing. Cards
-// have slow states that no driver reports (an integrated one was seen to run one kernel at a third of its speed while
-// copies went on as before), so both halves are needed.
+// A pair of kernels of our own, one bound by memory and one by arithmetic, that is timed again and again within a
+// session: where they are not as fast as they were, the card has changed, and what was measured beside them proves
+// nothing. Cards have slow states that no driver reports (an integrated one was seen to run one kernel at a third of
+// its speed while copies went on as before), so both halves are needed.
 #pragma once
 
 #include <memory>
@@ -35,8 +35,8 @@ class Canaries {
     std::unique_ptr<PeakKernels> kernels_;
 };
 
-/// Why the session is void, "" where it is not: a round that lies farther than `tolerance` from the median of all rounds
-/// of the session. Rounds belong before, between and after what is measured.
+/// Why the session is void, "" where it is not: a round that lies farther than `tolerance` from the median of all
+/// rounds of the session. Rounds belong before, between and after what is measured.
 std::string canary_deviation(std::span<const CanaryTimes> session, double tolerance = 0.03);
 
 }  // namespace recuda

@@ -109,18 +109,18 @@ std::string wgmma_source() {
         names += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
         operands += fmt::format("{}\"+f\"(d[{}])", i == 0 ? "" : ", ", i);
     }
-    return fmt::format("{}            asm volatile(\"{{ .reg .pred p; setp.ne.b32 p, %130, 0; "
-                       "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {{{}}}, %128, %129, p, 1, 1, 0, 0; }}\" "
-                       ": {} : \"l\"(a), \"l\"(b), \"r\"(1));\n{}",
-                       kWgmmaHead, names, operands, kWgmmaTail);
+    return fmt::format(
+        "{}            asm volatile(\"{{ .reg .pred p; setp.ne.b32 p, %130, 0; "
+        "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {{{}}}, %128, %129, p, 1, 1, 0, 0; }}\" "
+        ": {} : \"l\"(a), \"l\"(b), \"r\"(1));\n{}",
+        kWgmmaHead, names, operands, kWgmmaTail);
 }
 
 Binary built(Builder& builder, std::string source, const std::string& target, bool cubin, uint32_t threads,
              uint32_t unroll, uint32_t sums) {
     BuildRequest request{.source = std::move(source), .file = "peaks.cu", .target = target};
-    request.defines = {{"THREADS", std::to_string(threads)},
-                       {"UNROLL", std::to_string(unroll)},
-                       {"SUMS", std::to_string(sums)}};
+    request.defines = {
+        {"THREADS", std::to_string(threads)}, {"UNROLL", std::to_string(unroll)}, {"SUMS", std::to_string(sums)}};
     request.candidate = false;
     request.cubin = cubin;
     BuildResult result = builder.build(request);
@@ -140,7 +140,8 @@ Argument value_of(T value) {
     return {.value = {bytes.begin(), bytes.end()}};
 }
 
-/// Cards of data centres from Blackwell on have matrix instructions of their own (tcgen05) that `mma.sync` is no match for.
+/// Cards of data centres from Blackwell on have matrix instructions of their own (tcgen05) that `mma.sync` is no match
+/// for.
 bool mma_sync_is_full_rate(const std::string& target) {
     return target.starts_with("sm_8") || target.starts_with("sm_12");
 }
@@ -201,7 +202,8 @@ PeakKernels::Work PeakKernels::work(Kind kind) const {
         work.amount = mma_flops_ * blocks;
         return work;
     }
-    work.launch = {.module = memory_, .entry = kind == Kind::read ? "peak_read" : "peak_copy", .block = {kThreads, 1, 1}};
+    work.launch = {
+        .module = memory_, .entry = kind == Kind::read ? "peak_read" : "peak_copy", .block = {kThreads, 1, 1}};
     work.launch.grid = {std::max(1u, info.sm_count) * std::max(1u, info.max_threads_per_sm / kThreads), 1, 1};
     work.launch.arguments = {whole(buffers_.at("from")), value_of(static_cast<uint32_t>(bytes_ / kVectorBytes)),
                              whole(buffers_.at("to"))};

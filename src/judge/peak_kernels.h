@@ -1,5 +1,6 @@
-// Kernels of our own that do nothing but use one part of the card as well as it can be used: read and copy memory, multiply
-// matrices. What they reach is what others are held against, and how steady they are tells how steady the card is.
+// Kernels of our own that do nothing but use one part of the card as well as it can be used: read and copy memory,
+// multiply matrices. What they reach is what others are held against, and how steady they are tells how steady the card
+// is.
 //
 // Memory: buffers of many times the L2 (at most a sixteenth of the memory each), every thread moves 16 bytes at a time,
 // four at once; the grid fills the card and strides over the buffer. Matrices: bf16 with f32 sums, by `wgmma` of

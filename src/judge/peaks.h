@@ -1,5 +1,5 @@
-// What the card gives: read and copy bandwidth of its memory, and the rate of its matrix units, measured with kernels of
-// our own (peak_kernels.h) when a session begins.
+// What the card gives: read and copy bandwidth of its memory, and the rate of its matrix units, measured with kernels
+// of our own (peak_kernels.h) when a session begins.
 //
 // A data sheet's number is what no kernel reaches, and cards with shared memory have none; a share of what was measured
 // on this card on this day is what a kernel can be held against.
@@ -42,8 +42,8 @@ struct Peaks {
 
     /// The larger of both: what kernels are held against. 0 where not measured.
     double bytes_per_ns() const;
-    /// What no program of operands with this many bits can outrun; 0 where unknown. Operands of 8 bits are multiplied at
-    /// twice the rate of 16.
+    /// What no program of operands with this many bits can outrun; 0 where unknown. Operands of 8 bits are multiplied
+    /// at twice the rate of 16.
     double most_flops_per_ns(unsigned operand_bits) const;
 };
 

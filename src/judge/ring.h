@@ -1,8 +1,8 @@
 // Many copies of a workload's buffers: what timing rotates through, so that nothing it reads lies in the L2.
 //
-// The sets hold several inputs in turn, so that the set before and the set after any other have another right answer, and
-// so have as many sets in a row as there are inputs. Where the sets of a tensor lie in memory is an order of its own,
-// chosen at random: nothing is to be found a step further on.
+// The sets hold several inputs in turn, so that the set before and the set after any other have another right answer,
+// and so have as many sets in a row as there are inputs. Where the sets of a tensor lie in memory is an order of its
+// own, chosen at random: nothing is to be found a step further on.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ class Ring {
     /// Also under the names by which a timed reference knows them: `res_out` of an inout `res`, and auxiliary tensors
     /// (one for all sets).
     Places places(size_t set) const;
-    /// Poisons the outputs of `count` sets from `first` on (round the ring), and puts their inout tensors in their first
-    /// state.
+    /// Poisons the outputs of `count` sets from `first` on (round the ring), and puts their inout tensors in their
+    /// first state.
     void reset(size_t first, size_t count, std::byte poison);
     /// Rows of the written tensors of one set.
     Outputs read(size_t set) const;
@@ -51,7 +51,7 @@ class Ring {
     Device& device_;
     Axes axes_;
     Buffers buffers_;
-    std::map<std::string, uint64_t, std::less<>> strides_;             // bytes from one place to the next; 0: one for all
+    std::map<std::string, uint64_t, std::less<>> strides_;  // bytes from one place to the next; 0: one for all
     std::map<std::string, std::vector<uint32_t>, std::less<>> order_;  // place of each set
     std::map<std::string, uint64_t, std::less<>> hashes_;              // of the inputs' buffers as they were written
     std::vector<std::map<std::string, std::vector<std::byte>, std::less<>>> originals_;  // of inout tensors, by variant

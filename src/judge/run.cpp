@@ -13,8 +13,7 @@ std::vector<const TensorSpec*> written_tensors(const Op& op) {
 }
 
 BufferId Buffers::add(const std::string& name, uint64_t bytes, std::optional<Guard> guard) {
-    const BufferId buffer =
-        guard ? device_->allocate_guarded(name, bytes, *guard) : device_->allocate(name, bytes);
+    const BufferId buffer = guard ? device_->allocate_guarded(name, bytes, *guard) : device_->allocate(name, bytes);
     places_[name] = {buffer, 0};
     return buffer;
 }

@@ -214,7 +214,8 @@ void Session::verify_into(Judged& judged, Program& program, Depth depth, const V
         verified = verify(program, workloads(depth), task_, *device_, cases_, options);
         verified.verdict.log +=
             verified.verdict.outcome == Outcome::correct
-                ? fmt::format("a first attempt failed and did not do so again, alone in a fresh process; it was {}", first)
+                ? fmt::format("a first attempt failed and did not do so again, alone in a fresh process; it was {}",
+                              first)
                 : "it failed twice, the second time alone in a fresh process\n";
     }
     Evaluation& evaluation = judged.evaluation;

@@ -145,7 +145,8 @@ class WorkloadRun {
     }
 
     Shown other_run(Case& one, std::byte poison, uint64_t seed) {
-        Shown shown = run(one, poison, {.deadline_s = deadline_s(one), .schedule = seed, .checks = true, .count = false});
+        Shown shown =
+            run(one, poison, {.deadline_s = deadline_s(one), .schedule = seed, .checks = true, .count = false});
         if (shown.outcome != Outcome::correct) return shown;
         const Outputs outputs = cases_.read_written(one);
         if (schedules_.bitwise)
@@ -167,15 +168,16 @@ class WorkloadRun {
         return "";
     }
 
-    /// An exact task's further runs must give the first one's bits; on a GPU, where blocks run in an order of their own,
-    /// beside other work that disturbs it.
+    /// An exact task's further runs must give the first one's bits; on a GPU, where blocks run in an order of their
+    /// own, beside other work that disturbs it.
     Shown repeated(Case& one, Shown shown) {
         const bool cuda = device_.info().kind == DeviceKind::cuda;
         for (unsigned i = 1; i < (cuda ? kDeterminismRuns : 2); ++i) {
             Shown again =
                 run(one, kPoison, {.deadline_s = deadline_s(one), .checks = true, .count = false, .noise = cuda});
             if (again.outcome != Outcome::correct) return again;
-            if (!same_bits(cases_.read_written(one), first_)) return wrong("a second run gave other bits than the first");
+            if (!same_bits(cases_.read_written(one), first_))
+                return wrong("a second run gave other bits than the first");
         }
         return shown;
     }

@@ -1,4 +1,5 @@
-// What the tests of the CUDA device share: a device on the first GPU with our kernels loaded, or a skip with the reason.
+// What the tests of the CUDA device share: a device on the first GPU with our kernels loaded, or a skip with the
+// reason.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <chrono>
-#include <unistd.h>
 
 #include <cstdio>
 
@@ -42,9 +42,10 @@ TEST_F(CudaJudging, ReadsBeyondAGuardFault) {
     };
     constexpr int64_t kFar = 4 << 20;
     for (const auto& [guard, bytes, offset, faults] :
-         {Case{Guard::after, 5376, 0, false}, Case{Guard::after, 5376, 5375, false}, Case{Guard::after, 5376, 5376, true},
-          Case{Guard::after, 5376, 5376 + kFar, true}, Case{Guard::after, 1001, 1024, true},
-          Case{Guard::before, 5376, 0, false}, Case{Guard::before, 5376, -1, true}, Case{Guard::before, 5376, -kFar, true},
+         {Case{Guard::after, 5376, 0, false}, Case{Guard::after, 5376, 5375, false},
+          Case{Guard::after, 5376, 5376, true}, Case{Guard::after, 5376, 5376 + kFar, true},
+          Case{Guard::after, 1001, 1024, true}, Case{Guard::before, 5376, 0, false},
+          Case{Guard::before, 5376, -1, true}, Case{Guard::before, 5376, -kFar, true},
           Case{Guard::after, 3 << 21, (3 << 21) - 1, false}, Case{Guard::after, 3 << 21, 3 << 21, true},
           Case{Guard::before, 3 << 21, -1, true}}) {
         const Execution execution = peek(guarded(bytes, guard), offset);
@@ -118,8 +119,8 @@ class CheckedTiming : public CudaJudging {
         for (size_t i = 0; i < sets; ++i) {
             std::vector<float> a(1024, static_cast<float>(i)), b(1024, 0.5f), sum(1024, static_cast<float>(i) + 0.5f);
             const BufferId c = device_->allocate("c", 4096);
-            request.sequences.push_back(
-                {launch("add", 4, 256, {buffer(with("a", a)), buffer(with("b", b)), buffer(c), value<uint32_t>(1024)})});
+            request.sequences.push_back({launch(
+                "add", 4, 256, {buffer(with("a", a)), buffer(with("b", b)), buffer(c), value<uint32_t>(1024)})});
             request.outputs.push_back({{{c, 0, 4096}, hash_of(std::as_bytes(std::span(sum))), {}}});
         }
         return request;

@@ -19,8 +19,8 @@ struct CudaOptions {
 /// such GPU. When a kernel kills the worker, faults the GPU or outlasts its deadline, the run that did it is `faulted`
 /// or `timed_out`, and the next call starts another worker; buffers and modules of the old one are gone: using their
 /// ids throws DeviceLost, freeing and unloading them does nothing. The new worker must do a small job within 10 s, else
-/// every call throws DeviceWedged. While another process has the GPU, this one waits and says so on stderr. One thread at a
-/// time.
+/// every call throws DeviceWedged. While another process has the GPU, this one waits and says so on stderr. One thread
+/// at a time.
 std::unique_ptr<Device> make_cuda(const CudaOptions& options = {});
 
 /// What `cuda-rlm worker --device N` does: serves one in-process CUDA device over stdin/stdout until the pipe closes.

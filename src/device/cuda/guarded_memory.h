@@ -3,8 +3,8 @@
 //
 // Two kinds of place. `allocate` puts a buffer at a random multiple of 256 bytes within an allocation of the driver's
 // own: reads outside, and writes further away, are not seen. `allocate_guarded` gives it pages of its own with unmapped
-// addresses around them and puts it against one end of those: every access beyond that end faults, but for the less than
-// 256 bytes that a beginning at a multiple of 256 leaves over, which hold the pattern.
+// addresses around them and puts it against one end of those: every access beyond that end faults, but for the less
+// than 256 bytes that a beginning at a multiple of 256 leaves over, which hold the pattern.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ class GuardedMemory {
  public:
     struct Buffer {
         std::string name;
-        DeviceMemory memory;           // the whole allocation …
-        MappedMemory pages;            // … or the whole mapping
-        CUdeviceptr address = 0;       // of the buffer's first byte, a multiple of 256
+        DeviceMemory memory;      // the whole allocation …
+        MappedMemory pages;       // … or the whole mapping
+        CUdeviceptr address = 0;  // of the buffer's first byte, a multiple of 256
         uint64_t bytes = 0;
         uint64_t before = 0, after = 0;  // bytes of its bands
     };

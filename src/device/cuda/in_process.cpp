@@ -150,7 +150,8 @@ Execution InProcessDevice::run(std::span<const Launch> launches, const RunOption
     if (result == CUDA_SUCCESS) result = driver_.cuStreamSynchronize(stream_.get());
     if (result == CUDA_SUCCESS && options.noise) result = kernels_.quiet();
     float milliseconds = 0;
-    if (result == CUDA_SUCCESS && driver_.cuEventElapsedTime(&milliseconds, started_.get(), finished_.get()) == CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS &&
+        driver_.cuEventElapsedTime(&milliseconds, started_.get(), finished_.get()) == CUDA_SUCCESS)
         execution.gpu_ns = milliseconds * 1e6;
     if (result == CUDA_SUCCESS) result = check_canaries(launches, execution);
     if (result == CUDA_SUCCESS) {

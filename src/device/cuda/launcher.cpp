@@ -232,9 +232,9 @@ std::string Launcher::tensor_map_bytes(const TensorMap& map, std::vector<std::by
     if (steps.empty()) steps.assign(rank, 1);
     CUtensorMap made;
     const CUresult result = driver_.cuTensorMapEncodeTiled(
-        &made, tensor_map_type(type), static_cast<cuuint32_t>(rank),
-        reinterpret_cast<void*>(address), dims.data(), strides.data(), box.data(), steps.data(),
-        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(map.swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+        &made, tensor_map_type(type), static_cast<cuuint32_t>(rank), reinterpret_cast<void*>(address), dims.data(),
+        strides.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(map.swizzle),
+        CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
         map.nan_fill ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS)
         return fmt::format("a tensor map over `{}`: {}", memory_.at(map.buffer).name, driver_.words(result));

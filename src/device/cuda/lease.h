@@ -1,7 +1,7 @@
 // Who may use a GPU: one worker process at a time on this machine, by a lock on a file that the GPU's UUID names.
 //
-// The lock is the system's (flock): it ends with the process that holds it, however that ends. The file lies in /tmp for
-// all users alike, since a lock below a user's own folder would not hold off another's; it tells who holds it.
+// The lock is the system's (flock): it ends with the process that holds it, however that ends. The file lies in /tmp
+// for all users alike, since a lock below a user's own folder would not hold off another's; it tells who holds it.
 #pragma once
 
 #include <filesystem>

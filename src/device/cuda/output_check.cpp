@@ -39,7 +39,8 @@ CUresult OutputCheck::reset(size_t first, size_t count) {
             if (wanted.original == 0)
                 poison(wanted.extent);
             else if (result == CUDA_SUCCESS && wanted.extent.bytes > 0)
-                result = driver_.cuMemcpyDtoDAsync(wanted.extent.address, wanted.original, wanted.extent.bytes, stream_);
+                result =
+                    driver_.cuMemcpyDtoDAsync(wanted.extent.address, wanted.original, wanted.extent.bytes, stream_);
         }
     for (const Extent& extent : poisoned_) poison(extent);
     if (result == CUDA_SUCCESS && sweeps_) result = kernels_.sweep();
@@ -56,8 +57,7 @@ CUresult OutputCheck::check(size_t first, size_t count, std::optional<uint32_t>&
     size_t next = 0;
     for (size_t i = 0; i < std::min(count, outputs_.size()); ++i)
         for (const Wanted& wanted : of(first + i))
-            if (found[next++] != wanted.hash && !wrong)
-                wrong = static_cast<uint32_t>((first + i) % outputs_.size());
+            if (found[next++] != wanted.hash && !wrong) wrong = static_cast<uint32_t>((first + i) % outputs_.size());
     return CUDA_SUCCESS;
 }
 

@@ -1,9 +1,9 @@
-// What becomes of the outputs of timed runs, between one sample and the next: hashed, held against what they must be, and
-// wiped.
+// What becomes of the outputs of timed runs, between one sample and the next: hashed, held against what they must be,
+// and wiped.
 //
-// A run that did nothing, or that copied what an earlier run had left, shows: when a sample begins no right output of its
-// runs lies in any of their places. Wiping leaves dirty lines in the L2; a sweep over three times its size follows, so
-// that a sample of cold runs begins with a clean cache that holds none of their data.
+// A run that did nothing, or that copied what an earlier run had left, shows: when a sample begins no right output of
+// its runs lies in any of their places. Wiping leaves dirty lines in the L2; a sweep over three times its size follows,
+// so that a sample of cold runs begins with a clean cache that holds none of their data.
 #pragma once
 
 #include <optional>

@@ -246,8 +246,7 @@ CUresult OwnKernels::hash(std::span<const Extent> extents, std::vector<uint64_t>
         for (const Extent& extent : now) most = std::max(most, extent.bytes);
         const auto blocks = static_cast<uint32_t>(std::clamp<uint64_t>(most / kBytesABlock, 1, kMostBlocks));
         CUresult result = driver_.cuMemsetD8Async(results, 0, result_bytes, stream_);
-        if (result == CUDA_SUCCESS)
-            result = driver_.cuMemcpyHtoDAsync(regions, now.data(), now.size_bytes(), stream_);
+        if (result == CUDA_SUCCESS) result = driver_.cuMemcpyHtoDAsync(regions, now.data(), now.size_bytes(), stream_);
         std::array<void*, 2> arguments = {&regions, &results};
         if (result == CUDA_SUCCESS)
             result = launch(hash_, stream_, blocks, static_cast<uint32_t>(now.size()), arguments);

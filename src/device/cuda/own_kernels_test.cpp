@@ -53,7 +53,8 @@ class OwnKernelsTest : public ::testing::Test {
 )";
         const BufferId to = device_->allocate("to", 8);
         Launch launch{.module = device_->load(binary), .entry = "address", .grid = {1, 1, 1}, .block = {1, 1, 1}};
-        launch.arguments = {{.kind = Argument::Kind::buffer, .buffer = id}, {.kind = Argument::Kind::buffer, .buffer = to}};
+        launch.arguments = {{.kind = Argument::Kind::buffer, .buffer = id},
+                            {.kind = Argument::Kind::buffer, .buffer = to}};
         EXPECT_EQ(device_->run(std::span(&launch, 1)).outcome, Outcome::correct);
         uint64_t address = 0;
         device_->read(to, 0, std::as_writable_bytes(std::span(&address, 1)));

@@ -61,9 +61,9 @@ Argument argument_from_json(const Json& json) {
     } else if (json.contains("map")) {
         argument.kind = Argument::Kind::tensor_map;
         const Json& map = json.at("map");
-        argument.tensor_map = std::make_shared<TensorMap>(TensorMap{map.at("buffer"), map.at("dtype"), map.at("dims"),
-                                                                    map.at("strides"), map.at("box"), map.at("swizzle"),
-                                                                    map.at("element_strides"), map.at("nan_fill"), map.at("offset")});
+        argument.tensor_map = std::make_shared<TensorMap>(
+            TensorMap{map.at("buffer"), map.at("dtype"), map.at("dims"), map.at("strides"), map.at("box"),
+                      map.at("swizzle"), map.at("element_strides"), map.at("nan_fill"), map.at("offset")});
     } else {
         argument.value = bytes_from_hexadecimal(json.at("value").get_ref<const std::string&>());
     }
@@ -91,9 +91,7 @@ TimedOutput output_from_json(const Json& json) {
 
 }  // namespace
 
-Json region_to_json(const Region& region) {
-    return Json::array({region.buffer, region.offset_bytes, region.bytes});
-}
+Json region_to_json(const Region& region) { return Json::array({region.buffer, region.offset_bytes, region.bytes}); }
 
 Region region_from_json(const Json& json) { return {json.at(0), json.at(1), json.at(2)}; }
 

@@ -35,11 +35,12 @@ TEST(Wire, LaunchComesBackWhole) {
     launch.programmatic = true;
     launch.arguments.push_back({Argument::Kind::buffer, 5, 1ull << 40, {}, {}});
     launch.arguments.push_back({Argument::Kind::value, 0, 0, {std::byte{0}, std::byte{0xff}, std::byte{0x1a}}, {}});
-    launch.arguments.push_back({Argument::Kind::tensor_map,
-                                0,
-                                0,
-                                {},
-                                std::make_shared<TensorMap>(TensorMap{9, "bf16", {64, 32}, {256}, {64, 8}, 128, {}, false, 512})});
+    launch.arguments.push_back(
+        {Argument::Kind::tensor_map,
+         0,
+         0,
+         {},
+         std::make_shared<TensorMap>(TensorMap{9, "bf16", {64, 32}, {256}, {64, 8}, 128, {}, false, 512})});
 
     const Launch back = launch_from_json(Json::parse(dump(to_json(launch))));
 

@@ -21,8 +21,8 @@ using cuda::unpacked;
 constexpr double kCallDeadlineS =
     120;                        // of calls that run no kernel: the driver's start and its compiler are the slow ones
 constexpr double kGraceS = 10;  // beyond a run's own deadline, before the worker is taken to hang
-constexpr double kCanaryDeadlineS = 10;  // of the job that a fresh worker must do before it is trusted
-constexpr double kLeaseDeadlineS = 60;   // of one answer, not of the waiting
+constexpr double kCanaryDeadlineS = 10;   // of the job that a fresh worker must do before it is trusted
+constexpr double kLeaseDeadlineS = 60;    // of one answer, not of the waiting
 constexpr size_t kSharedBytes = 4 << 20;  // transfers go in parts of this size, which the processor's cache holds
 
 /// Ids handed out by us, and what the present worker calls them. Ids are never reused, so an id below `first_` that is
