@@ -244,14 +244,27 @@ void Session::estimate_into(Evaluation& evaluation, const Program& program, cons
     evaluation.estimate = geometric_mean(estimates);
 }
 
+/// Measures; what takes its process down is tried once more, in a fresh one.
+Measured Session::measure_alone(Evaluation& evaluation, Program& program, const Axes& axes, Depth depth) {
+    const uint32_t samples = depth == Depth::screen ? kScreenSamples : kWholeSamples;
+    Measured measured = benchmark_.measure(program, program.workload_of(axes), samples);
+    if (measured.outcome != Outcome::faulted && measured.outcome != Outcome::timed_out) return measured;
+    forget(program);
+    const std::string first = fmt::format("{}: {}", name(measured.outcome), measured.log);
+    measured = benchmark_.measure(program, program.workload_of(axes), samples);
+    if (measured.outcome == Outcome::correct)
+        evaluation.verdict.log += fmt::format(
+            "a first timing at {} failed and did not do so again, in a fresh process; it was {}\n", shown(axes), first);
+    return measured;
+}
+
 void Session::measure_into(Evaluation& evaluation, Program& program, Depth depth) {
     std::vector<double> medians;
     evaluation.measurements.clear();
     evaluation.comparisons.clear();
     evaluation.baseline_measurements.clear();
     for (const Axes& axes : measured_axes()) {
-        Measured measured = benchmark_.measure(program, program.workload_of(axes),
-                                               depth == Depth::screen ? kScreenSamples : kWholeSamples);
+        Measured measured = measure_alone(evaluation, program, axes, depth);
         if (measured.outcome == Outcome::correct || measured.outcome == Outcome::impossible) {
             medians.push_back(measured.measurement.median_ns);
             evaluation.measurements.push_back(std::move(measured.measurement));

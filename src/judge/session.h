@@ -57,6 +57,7 @@ class Session {
     std::vector<Axes> built_axes(Depth depth) const;
     void verify_into(Judged& judged, Program& program, Depth depth, const VerifyOptions& options);
     void estimate_into(Evaluation& evaluation, const Program& program, const Verified& verified) const;
+    Measured measure_alone(Evaluation& evaluation, Program& program, const Axes& axes, Depth depth);
     void measure_into(Evaluation& evaluation, Program& program, Depth depth);
     void compare_into(Evaluation& evaluation, Program& program);
     bool compare_into(Evaluation& evaluation, Program& program, Baseline& baseline);
