@@ -1,6 +1,6 @@
 """Compiles Triton kernels ahead of time, for cuda-rlm: no GPU, no PyTorch.
 
-A server on stdin and stdout; src/build/messages.h has the framing (four bytes of length, little-endian, then the message).
+A server on stdin and stdout, in messages of recuda_messages.py.
 It says "+" when Triton is imported and warm. A request is a JSON object:
 
     {"source": text, "file": "kernel.py", "target": "sm_90", "cubin": true, "deadline_s": 60, "kernels": [
@@ -28,9 +28,10 @@ import os
 import resource
 import shutil
 import signal
-import struct
 import sys
 import traceback
+
+from recuda_messages import read_message, write_message
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -48,31 +49,6 @@ def warm(x, n, B: tl.constexpr):
 
 class Refused(Exception):
     """The request cannot be met; the message says why in the user's terms."""
-
-
-# --- Messages --------------------------------------------------------------------------------------------------------
-
-
-def read_exactly(descriptor, size):
-    parts = []
-    while size > 0:
-        part = os.read(descriptor, min(size, 1 << 20))
-        if not part:
-            return None
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def read_message(descriptor):
-    head = read_exactly(descriptor, 4)
-    return None if head is None else read_exactly(descriptor, struct.unpack("<I", head)[0])
-
-
-def write_message(descriptor, message):
-    view = memoryview(struct.pack("<I", len(message)) + message)
-    while view:
-        view = view[os.write(descriptor, view) :]
 
 
 # --- Compiling -------------------------------------------------------------------------------------------------------

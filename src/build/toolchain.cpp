@@ -1,7 +1,5 @@
 #include "build/toolchain.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -10,10 +8,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/paths.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "build/nvrtc.h"
+#include "build/toolkit_places.h"
 
 namespace recuda {
 namespace {
@@ -23,42 +21,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kNvrtcLibrary = "libnvrtc.so.13";
 constexpr std::string_view kAdvice = "run ./setup, or set CUDA_HOME to a CUDA toolkit 13.x";
 
-std::string environment(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
-}
-
-bool is_file(const fs::path& path) {
-    std::error_code ignored;
-    return fs::is_regular_file(path, ignored);
-}
-
-bool is_program(const fs::path& path) { return is_file(path) && ::access(path.c_str(), X_OK) == 0; }
-
-/// Subfolders of a toolkit that may hold its libraries: installers, wheels and Debian-like packages differ.
-std::vector<fs::path> library_folders(const fs::path& root) {
-    return {root / "lib64",
-            root / "lib",
-            root / "targets/x86_64-linux/lib",
-            root / "targets/sbsa-linux/lib",
-            root / "lib/x86_64-linux-gnu",
-            root / "lib/aarch64-linux-gnu"};
-}
-
 std::vector<fs::path> header_folders(const fs::path& root) {
     return {root / "include", root / "targets/x86_64-linux/include", root / "targets/sbsa-linux/include"};
-}
-
-/// A file of the folder whose name begins with `prefix`; several versions side by side: the greatest name.
-std::string file_with_prefix(const fs::path& folder, std::string_view prefix) {
-    std::string found;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-        const std::string name = entry.path().filename().string();
-        if (name.starts_with(prefix) && name.find(".alt.") == std::string::npos)
-            found = std::max(found, entry.path().string());
-    }
-    return found;
 }
 
 void find_nvrtc(const fs::path& root, Toolchain& chain) {
@@ -97,54 +61,12 @@ void find_ptxas(const fs::path& program, Toolchain& chain) {
             .name = "ptxas", .state = Tool::State::ok, .version = {}, .path = program.string(), .advice = {}};
 }
 
-/// Folders at or above the program, and the home folder: where .deps may lie.
-std::vector<fs::path> folders_with_deps() {
-    std::vector<fs::path> folders;
-    for (fs::path folder = fs::path(this_program()).parent_path();; folder = folder.parent_path()) {
-        folders.push_back(folder);
-        if (folder == folder.parent_path()) break;
-    }
-    try {
-        folders.push_back(home_folder());
-    } catch (const Error&) {
-        // Without a catalogue there is one place less to look in; what needs the catalogue says so itself.
-    }
-    return folders;
-}
-
-/// The first `.deps/NAME` that is there, or "".
-fs::path deps_folder(std::string_view name) {
-    for (const fs::path& folder : folders_with_deps())
-        if (std::error_code ignored; fs::is_directory(folder / ".deps" / name, ignored)) return folder / ".deps" / name;
-    return {};
-}
-
-/// `nvidia/cu13` below each module folder of `python3`.
-std::vector<std::string> site_packages_roots() {
-    std::vector<std::string> roots;
-    try {
-        const ProcessResult listed = run_process({"python3", "-c", "import sys; print('\\n'.join(sys.path))"},
-                                                 {.input = {}, .deadline_s = 10, .environment = {}, .folder = "/"});
-        for (std::string_view folder : split_lines(listed.out)) {
-            const fs::path root = fs::path(folder) / "nvidia" / "cu13";
-            if (std::error_code ignored; !folder.empty() && fs::is_directory(root, ignored))
-                roots.push_back(root.string());
-        }
-    } catch (const Error&) {
-        // No python3, no site-packages.
-    }
-    return roots;
-}
-
 Toolchain look() {
-    std::vector<std::string> roots;
-    if (const std::string home = environment("CUDA_HOME"); !home.empty()) roots.push_back(home);
-    roots.push_back("/usr/local/cuda");
-    if (const fs::path deps = deps_folder("cuda"); !deps.empty()) roots.push_back(deps.string());
+    std::vector<std::string> roots = toolkit_roots();
     const std::string ptxas = environment("TRITON_PTXAS_PATH");
     Toolchain chain = detail::find_toolchain(roots, ptxas);
     if (chain.nvrtc.state == Tool::State::ok && chain.headers.state == Tool::State::ok) return chain;
-    for (std::string& root : site_packages_roots()) roots.push_back(std::move(root));
+    for (std::string& root : site_packages_roots("cu13")) roots.push_back(std::move(root));
     return detail::find_toolchain(roots, ptxas);
 }
 

@@ -9,7 +9,9 @@
 #include "base/process.h"
 #include "base/progress.h"
 #include "base/text.h"
+#include "build/cublas_lt_library.h"
 #include "build/toolchain.h"
+#include "build/torch_python.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "device/cuda/cuda.h"
@@ -59,22 +61,6 @@ std::vector<Tool> gpus() {
     return tools;
 }
 
-Tool pytorch() {
-    const char* script =
-        "import torch; print(torch.__version__); print(torch.__file__); print(torch.cuda.is_available())";
-    Tool tool{"PyTorch (torch)", Tool::State::missing, "", "", "only the torch baselines need it: pip install torch"};
-    try {
-        const ProcessResult result = run_process({"python3", "-c", script}, {.deadline_s = 30});
-        const std::vector<std::string_view> lines = split_lines(result.out);
-        if (result.status == 0 && lines.size() >= 3)
-            return found(tool.name, fmt::format("{}{}", lines[0], lines[2] == "True" ? "" : " (sees no GPU)"),
-                         std::string(lines[1]));
-    } catch (const Error& error) {
-        tool.advice += fmt::format(" ({})", error.what());
-    }
-    return tool;
-}
-
 Tool duckdb() {
     try {
         const DuckDbFound library = find_duckdb();
@@ -117,8 +103,9 @@ int inspect_env_command(CommandLine& line) {
         tools.insert(tools.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     };
     append(inspect_toolchain());
+    tools.push_back(cublas_lt());
     append(gpus());
-    tools.push_back(pytorch());
+    tools.push_back(torch_python());
     tools.push_back(duckdb());
     append(language_models());
 

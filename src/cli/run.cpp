@@ -16,6 +16,7 @@
 #include "cli/device_choice.h"
 #include "device/device.h"
 #include "device/limits.h"
+#include "judge/baselines.h"
 #include "judge/judge.h"
 #include "lm/preset.h"
 #include "report/report.h"
@@ -49,7 +50,8 @@ struct RunWords {
                   "Give the model what the kernel index knows (not part of this version yet)");
         line.option("--program", "NAME", program, "Language-model program (not part of this version yet)");
         line.option("--policy", "F", policy, "Policy that steers the search (not part of this version yet)");
-        line.option("--baselines", "a,b", baselines, "Competitors to compare with: plain, reference (plain)");
+        line.option("--baselines", "a,b", baselines,
+                    "Competitors to compare with (plain); " + joined(baseline_names(), ", "));
         line.option("--out-dir", "D", out_dir, "Run folder; default: artifacts/runs/TASK/TIME");
         line.option("--db", "FILE", db, "Main store; default: RECUDA_DB, else results.duckdb in the current folder");
         line.flag("--resume", resume, "Go on with the run in --out-dir");

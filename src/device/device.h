@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/matrix_product.h"
 #include "kernel/binary.h"
 #include "kernel/outcome.h"
 #include "kernel/report.h"
@@ -44,6 +45,7 @@ struct DeviceInfo {
     double memory_bytes_per_ns = 0;  // theoretical peak bandwidth (1 byte/ns = 1 GB/s); 0 where unknown
     std::string driver;              // version, "" for vgpu
     std::string uuid;                // "GPU-8f3c…" as nvidia-smi has it, "" for vgpu
+    int ordinal = 0;                 // among the GPUs that the driver shows
 };
 
 using BufferId = uint32_t;
@@ -89,6 +91,8 @@ struct Launch {
     bool cooperative = false;
     bool programmatic = false;  // programmatic dependent launch: may start before its predecessor has ended
     std::vector<Argument> arguments;
+    std::shared_ptr<const MatrixProduct> product;  // a library's in place of a kernel: the arguments are its left,
+                                                   // right, result and workspace, all buffers
 };
 
 /// What became of one run of launches.
@@ -185,6 +189,14 @@ class Device {
 
     /// Runs the launches in order and waits for them.
     virtual Execution run(std::span<const Launch> launches, const RunOptions& options = {}) = 0;
+
+    /// How a library would compute the product (whose own algorithm does not count). Throws Error where the device has
+    /// no such library or it cannot be used.
+    virtual ProductAlgorithms product_algorithms(const MatrixProduct& product, uint32_t most,
+                                                 uint64_t workspace_limit) {
+        (void)product, (void)most, (void)workspace_limit;
+        throw Error("there is no cuBLASLt on this device");
+    }
 
     /// Times sequences; only where info().measures_time.
     virtual Timing time(const TimingRequest& request) = 0;

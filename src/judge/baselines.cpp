@@ -6,7 +6,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "judge/cublaslt_baseline.h"
 #include "judge/program_baseline.h"
+#include "judge/torch_baseline.h"
+#include "judge/triton_baseline.h"
 
 namespace recuda {
 namespace {
@@ -18,10 +21,15 @@ struct Known {
 constexpr std::array kKnown{
     Known{"plain", offer_plain},
     Known{"reference", offer_reference},
+    Known{"cublaslt", offer_cublaslt},
+    Known{"triton", offer_triton},
+    Known{"torch-eager", offer_torch_eager},
+    Known{"torch-eager-graph", offer_torch_eager_graph},
+    Known{"torch-compile", offer_torch_compile},
+    Known{"torch-compile-graph", offer_torch_compile_graph},
 };
 // Names of the design that this version does not have.
-constexpr std::array<std::string_view, 6> kLater{"cublaslt",      "triton",  "torch-eager",
-                                                 "torch-compile", "cutlass", "incumbent"};
+constexpr std::array<std::string_view, 2> kLater{"cutlass", "incumbent"};
 
 const Known* known_named(std::string_view name) {
     const auto found = std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& one) { return one.name == name; });
@@ -49,11 +57,14 @@ void check_baselines(std::span<const std::string> names) {
 
 void Baselines::open(const BaselineParts& parts) {
     made_.clear(), absent_.clear(), warnings_.clear();
+    if (!parts.place.device.info().measures_time) {
+        for (const std::string& name : names_) absent_.push_back({name, "this device measures no time"});
+        // Whoever asked for nothing beyond the usual need not hear of it.
+        if (!names_.empty() && names_ != std::vector<std::string>{"plain"})
+            warnings_.push_back("this device measures no time: nothing is compared with " + joined(names_, ", "));
+        return;
+    }
     for (const std::string& name : names_) {
-        if (!parts.place.device.info().measures_time) {
-            absent_.push_back({name, "this device has no clock: nothing is compared"});
-            continue;
-        }
         Offer offer = known_named(name)->offer(parts);
         if (offer.baseline) {
             made_.push_back(std::move(offer.baseline));

@@ -24,7 +24,7 @@ class Baselines {
     void open(const BaselineParts& parts);
 
     const std::vector<std::unique_ptr<Baseline>>& all() const { return made_; }
-    /// A warning for each that is not there for lack of software or of use for the op.
+    /// One for each that is not there, for lack of software or of use for the op.
     const std::vector<std::string>& warnings() const { return warnings_; }
     /// One object a name asked for: {"name", "used", "about"} with `about` what it is, or why it is not there.
     nlohmann::json record() const;

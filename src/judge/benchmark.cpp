@@ -24,7 +24,9 @@ constexpr double kLaunchNs = 3000;      // a guess that only chooses how many ru
 constexpr double kLoneLaunchNs = 8000;  // of a single run's time by events, that it has not among others
 constexpr std::byte kPoison{0xff};
 constexpr uint64_t kMostVariedBytes = uint64_t{256} << 20;  // of inputs of which there are several
-constexpr size_t kFewestVariants = 3, kMostVariants = 10, kMostKept = 64;
+constexpr uint64_t kMadeBytes = uint64_t{64} << 20;         // of inputs made for one ring
+constexpr uint64_t kMostScratchBytes = uint64_t{1} << 30;
+constexpr size_t kMostVariants = 10, kMostKept = 64;
 constexpr double kJudgedBytes = 4 << 20;  // of outputs judged for one program before it is timed
 // A timing may take so long beside its runs, and its runs so many times what one alone took.
 constexpr double kTimingSeconds = 5, kTimingSlack = 50;
@@ -70,8 +72,9 @@ size_t Benchmark::variants_for(const Axes& axes) const {
     for (const TensorSpec& input : task_.op->inputs)
         input_bytes += static_cast<uint64_t>(buffer_elements(input, axes)) * size_bytes(input.dtype);
     if (input_bytes > kMostVariedBytes) return 1;
-    const auto affordable = static_cast<size_t>(kJudgedBytes / std::max(1.0, written_bytes(task_, axes)));
-    return std::clamp<size_t>(affordable, kFewestVariants, kMostVariants);
+    const auto judged = static_cast<size_t>(kJudgedBytes / std::max(1.0, written_bytes(task_, axes)));
+    const size_t made = kMadeBytes / std::max<uint64_t>(1, input_bytes);
+    return std::min(std::clamp<size_t>(judged, 3, kMostVariants), std::max<size_t>(2, made));
 }
 
 Ring& Benchmark::ring(const Axes& axes) {
@@ -85,19 +88,17 @@ Ring& Benchmark::ring(const Axes& axes) {
     return *ring;
 }
 
-/// Runs the program once on each input where it will be timed, judges what it leaves there, and keeps the hashes.
-/// Outputs that were judged before, of whichever program, are known by their hash.
-const Benchmark::Right& Benchmark::right_outputs(Program& program, size_t workload, Ring& sets, Scratch& scratch) {
-    if (right_.size() > kMostKept) right_.clear();
-    const auto [kept, made] = right_.try_emplace({program.serial(), workload});
-    Right& right = kept->second;
-    if (!made) return right;
-    const Axes& axes = program.axes(workload);
+/// Runs once on each input where it will be timed, judges what lies there then, and keeps the hashes. Outputs that were
+/// judged before, of whichever program, are known by their hash.
+Benchmark::Right Benchmark::right_outputs(const TimedRuns& runs, Ring& sets) {
+    if (const auto known = right_.find(runs.key); known != right_.end()) return known->second;
+    Right right;
+    Scratch scratch(device_, runs.plan);
     for (size_t set = 0; set < sets.variants(); ++set) {
         sets.reset(set, 1, kPoison);
         scratch.reset(kPoison);
-        const Case& one = cases_.at(axes, Battery::normal, static_cast<unsigned>(set));
-        const Execution execution = device_.run(program.launches(workload, merged(sets.places(set), scratch.places())),
+        const Case& one = cases_.at(runs.axes, Battery::normal, static_cast<unsigned>(set));
+        const Execution execution = device_.run(runs.launches(merged(sets.places(set), scratch.places())),
                                                 {.deadline_s = std::max(1.0, 50e-9 * one.trusted_ns), .count = false});
         right.outcome = execution.outcome;
         right.log = execution.reports.empty() ? execution.log : execution.reports.front().message;
@@ -106,73 +107,71 @@ const Benchmark::Right& Benchmark::right_outputs(Program& program, size_t worklo
         std::vector<Region> regions;
         for (const TimedOutput& output : sets.outputs(set)) regions.push_back(output.region);
         const std::vector<uint64_t>& hashes = right.hashes.emplace_back(device_.hashes(regions));
-        if (judged_right_[{axes, set}].contains(hashes)) continue;
-        const Finding finding = cases_.judge(one, sets.read(set), one.own);
-        right.outcome = finding.right() ? Outcome::correct : Outcome::wrong;
-        right.log = finding.detail;
-        if (right.outcome != Outcome::correct) return right;
-        judged_right_[{axes, set}].insert(hashes);
+        if (judged_right_[{runs.axes, set}].contains(hashes)) continue;
+        if (const std::string wrong = wrong_values(runs.axes, sets, set); !wrong.empty())
+            return {.outcome = Outcome::wrong, .log = wrong};
+        judged_right_[{runs.axes, set}].insert(hashes);
     }
+    keep(runs.key, right);
     return right;
 }
 
-uint32_t Benchmark::runs_per_sample(const Program& program, size_t workload, const Ring& sets, double run_ns) const {
-    const LaunchPlan& plan = program.plan(workload);
+void Benchmark::keep(const TimedRuns::Key& key, const Right& right) {
+    if (key == TimedRuns::Key()) return;
+    if (right_.size() > kMostKept) right_.clear();
+    right_[key] = right;
+}
+
+uint32_t Benchmark::runs_per_sample(const TimedRuns& runs, const Ring& sets, double run_ns) const {
     const double bandwidth = std::max(100.0, memory_bytes_per_ns());
-    const double guess_ns = kLaunchNs * static_cast<double>(plan.launches.size()) +
-                            static_cast<double>(bytes_of(task_, program.axes(workload))) / bandwidth;
+    const double guess_ns = kLaunchNs * static_cast<double>(std::max<size_t>(1, runs.plan.launches.size())) +
+                            static_cast<double>(bytes_of(task_, runs.axes)) / bandwidth;
     const double wanted = std::ceil(kSampleSpanNs / std::max(guess_ns, run_ns - kLoneLaunchNs));
-    // What a run leaves in its workspace must not serve another on the same input. Where all sets hold one input a
-    // second run could copy the first one's result.
-    const bool remembers = !plan.scratch.empty() || sets.variants() == 1;
-    const size_t most = std::min<size_t>({kMostRunsASample, sets.sets(), remembers ? sets.variants() : sets.sets()});
-    return static_cast<uint32_t>(std::clamp(wanted, 1.0, static_cast<double>(most)));
+    return static_cast<uint32_t>(
+        std::clamp(wanted, 1.0, static_cast<double>(std::min<size_t>(kMostRunsASample, sets.sets()))));
 }
 
 Timed Benchmark::time(Program& program, size_t workload, uint32_t samples) {
-    Ring& sets = ring(program.axes(workload));
-    Scratch scratch(device_, program.plan(workload));
-    const Right& right = right_outputs(program, workload, sets, scratch);
+    return time(runs_of(program, workload), samples);
+}
+
+TimedRuns Benchmark::runs_of(Program& program, size_t workload) {
+    return {program.axes(workload),
+            program.plan(workload),
+            [&program, workload](const Places& places) { return program.launches(workload, places); },
+            {program.serial(), workload}};
+}
+
+Timed Benchmark::time(const TimedRuns& runs, uint32_t samples) {
+    Ring& sets = ring(runs.axes);
+    Right right = right_outputs(runs, sets);
     if (right.outcome != Outcome::correct) return {.outcome = right.outcome, .log = "before timing: " + right.log};
-    TimingRequest request{.samples = samples, .warmups = kWarmups, .poison = kPoison};
-    request.runs_per_sample = runs_per_sample(program, workload, sets, right.run_ns);
-    const size_t runs = size_t{request.runs_per_sample} * (kWarmups + samples);
-    const size_t whole = (runs + sets.variants() - 1) / sets.variants() * sets.variants();
-    const size_t count = std::min({sets.sets(), whole, std::max(kMostSequences, sets.variants())});
-    const size_t first = sets.take(count);
-    scratch.reset(kPoison);
-    request.cleared = scratch.zeroed();
-    request.poisoned = scratch.others();
-    request.deadline_s = kTimingSeconds + kTimingSlack * 1e-9 * right.run_ns * static_cast<double>(runs);
-    add_sequences(request, program, workload, sets, scratch, {first, count}, right.varies ? nullptr : &right);
-    Timed timed = timed_of(device_.time(request), request, sets, {first, count}, program, workload);
+    Timed timed = timed_once(runs, samples, sets, right);
+    if (right.varies && timed.outcome == Outcome::wrong && timed.log.empty()) {
+        keep(runs.key, right);
+        timed = timed_once(runs, samples, sets, right);
+    }
     if (timed.outcome == Outcome::correct)
         if (const std::string changed = sets.changed_input(); !changed.empty())
             return {.outcome = Outcome::wrong, .log = changed};
     return timed;
 }
 
-/// Launches over `count` sets from `first` on and, with `right`, what each must leave.
-void Benchmark::add_sequences(TimingRequest& request, Program& program, size_t workload, Ring& sets,
-                              const Scratch& scratch, Stretch stretch, const Right* right) const {
-    if (right == nullptr) sets.reset(stretch.first, stretch.count, kPoison);
-    for (size_t i = stretch.first; i < stretch.first + stretch.count; ++i) {
-        request.sequences.push_back(program.launches(workload, merged(sets.places(i), scratch.places())));
-        if (right == nullptr) continue;
-        std::vector<TimedOutput>& outputs = request.outputs.emplace_back(sets.outputs(i));
-        for (size_t k = 0; k < outputs.size(); ++k) outputs[k].hash = right->hashes[sets.variant(i)][k];
-    }
-}
-
-/// What the device's timing is worth. Where a run left other bits than the program did before on the same input, its
-/// values are judged: a program whose sums have no fixed order is timed again, and the values of its runs are judged.
-Timed Benchmark::timed_of(Timing timing, const TimingRequest& request, Ring& sets, Stretch stretch, Program& program,
-                          size_t workload) {
+/// Where a run left other bits than it did before on the same input, its values are judged: if they are right, `right`
+/// learns that results vary, and the outcome is `wrong` without a log, for it has to be timed again.
+Timed Benchmark::timed_once(const TimedRuns& runs, uint32_t samples, Ring& sets, Right& right) {
+    TimingRequest request{.samples = samples, .warmups = kWarmups, .poison = kPoison};
+    request.runs_per_sample = runs_per_sample(runs, sets, right.run_ns);
+    const size_t all = size_t{request.runs_per_sample} * (kWarmups + samples);
+    const size_t whole = (all + sets.variants() - 1) / sets.variants() * sets.variants();
+    const size_t count = std::min({sets.sets(), whole, std::max(kMostSequences, sets.variants())});
+    const Stretch stretch{sets.take(count), count};
+    const std::vector<std::unique_ptr<Scratch>> scratch = prepare(request, runs, sets, stretch, right);
+    Timing timing = device_.time(request);
     if (timing.outcome == Outcome::wrong && timing.wrong_sequence) {
-        const std::string wrong = wrong_values(program.axes(workload), sets, stretch.first + *timing.wrong_sequence);
-        if (!wrong.empty()) return {.outcome = Outcome::wrong, .log = "in a timed run: " + wrong};
-        right_.at({program.serial(), workload}).varies = true;
-        return time(program, workload, request.samples);
+        const std::string wrong = wrong_values(runs.axes, sets, stretch.first + *timing.wrong_sequence);
+        right.varies = true;
+        return {.outcome = Outcome::wrong, .log = wrong.empty() ? "" : "in a timed run: " + wrong};
     }
     Timed timed{timing.outcome,
                 timing.log,
@@ -180,20 +179,51 @@ Timed Benchmark::timed_of(Timing timing, const TimingRequest& request, Ring& set
                 std::move(timing.samples_ns),
                 std::move(timing.clock_mhz),
                 request.runs_per_sample,
-                request.cold && sets.is_cold()};
+                sets.is_cold()};
     if (timed.outcome != Outcome::correct) return timed;
     timed.method += timed.cold ? fmt::format(", cold: {} buffer sets", sets.sets()) : ", data may lie in L2";
     timed.method += fmt::format(", {} input{} in turn", sets.variants(), sets.variants() == 1 ? "" : "s");
     if (timing.checked_runs > 0) return timed;
-    const size_t run = std::min<size_t>(stretch.count, size_t{request.runs_per_sample} * request.samples);
-    return judged_by_value(std::move(timed), request, sets, {stretch.first, run}, program.axes(workload));
+    const size_t run = std::min<size_t>(count, size_t{request.runs_per_sample} * samples);
+    return judged_by_value(std::move(timed), request, sets, {stretch.first, run}, runs.axes);
+}
+
+/// Fills in launches over the stretch and what each must leave. Runs of one sample have workspaces of their own, as far
+/// as a gigabyte goes: what one keeps there is of no use to the next.
+std::vector<std::unique_ptr<Scratch>> Benchmark::prepare(TimingRequest& request, const TimedRuns& runs, Ring& sets,
+                                                         Stretch stretch, const Right& right) {
+    uint64_t bytes = 0;
+    for (const PlannedScratch& one : runs.plan.scratch) bytes += one.bytes;
+    const uint64_t copies = bytes == 0
+                                ? 1
+                                : std::clamp<uint64_t>(kMostScratchBytes / bytes, 1,
+                                                       std::min<uint64_t>(request.runs_per_sample, stretch.count));
+    std::vector<std::unique_ptr<Scratch>> scratch;
+    for (uint64_t i = 0; i < copies; ++i) {
+        scratch.push_back(std::make_unique<Scratch>(device_, runs.plan));
+        scratch.back()->reset(kPoison);
+        for (const BufferId buffer : scratch.back()->zeroed()) request.cleared.push_back(buffer);
+        for (const BufferId buffer : scratch.back()->others()) request.poisoned.push_back(buffer);
+    }
+    if (right.varies) sets.reset(stretch.first, stretch.count, kPoison);
+    for (size_t i = 0; i < stretch.count; ++i) {
+        const size_t set = stretch.first + i;
+        request.sequences.push_back(runs.launches(merged(sets.places(set), scratch[i % copies]->places())));
+        if (right.varies) continue;
+        std::vector<TimedOutput>& outputs = request.outputs.emplace_back(sets.outputs(set));
+        for (size_t k = 0; k < outputs.size(); ++k) outputs[k].hash = right.hashes[sets.variant(set)][k];
+    }
+    request.deadline_s = kTimingSeconds + kTimingSlack * 1e-9 * right.run_ns *
+                                              static_cast<double>(request.runs_per_sample) *
+                                              static_cast<double>(kWarmups + request.samples);
+    return scratch;
 }
 
 /// Judges the values of as many runs as are affordable, the first and the last among them.
 Timed Benchmark::judged_by_value(Timed timed, const TimingRequest& request, Ring& sets, Stretch stretch,
                                  const Axes& axes) {
-    size_t judged = std::clamp<size_t>(
-        static_cast<size_t>(8 * kJudgedBytes / std::max(1.0, written_bytes(task_, axes))), 2, stretch.count);
+    const auto affordable = static_cast<size_t>(8 * kJudgedBytes / std::max(1.0, written_bytes(task_, axes)));
+    size_t judged = std::clamp<size_t>(affordable, std::min<size_t>(2, stretch.count), stretch.count);
     if (has_inout(*task_.op)) {
         // The timed runs have moved a tensor in place on, so one more run from its first state stands for them.
         judged = 1;
@@ -221,22 +251,19 @@ std::string Benchmark::wrong_values(const Axes& axes, const Ring& sets, size_t s
 }
 
 /// The same set again and again: what it reads lies in the L2 as far as it fits.
-Timed Benchmark::time_warm(Program& program, size_t workload, uint32_t samples) {
-    Ring& sets = ring(program.axes(workload));
-    Scratch scratch(device_, program.plan(workload));
-    const Right& right = right_outputs(program, workload, sets, scratch);
+Timed Benchmark::time_warm(const TimedRuns& runs, uint32_t samples) {
+    Ring& sets = ring(runs.axes);
+    const Right right = right_outputs(runs, sets);
     if (right.outcome != Outcome::correct) return {.outcome = right.outcome, .log = right.log};
-    scratch.reset(kPoison);
     TimingRequest request{.samples = samples, .warmups = kWarmups, .poison = kPoison, .cold = false};
-    request.runs_per_sample = has_inout(*task_.op) ? 1 : runs_per_sample(program, workload, sets, right.run_ns);
-    request.cleared = scratch.zeroed();
-    request.deadline_s = kTimingSeconds + kTimingSlack * 1e-9 * right.run_ns * request.runs_per_sample *
-                                              static_cast<double>(kWarmups + samples);
-    add_sequences(request, program, workload, sets, scratch, {0, 1}, right.varies ? nullptr : &right);
+    request.runs_per_sample = has_inout(*task_.op) ? 1 : runs_per_sample(runs, sets, right.run_ns);
+    const std::vector<std::unique_ptr<Scratch>> scratch = prepare(request, runs, sets, {0, 1}, right);
     const Timing timing = device_.time(request);
     Timed timed{.outcome = timing.outcome, .log = timing.log, .samples_ns = timing.samples_ns};
-    if (timing.wrong_sequence)
-        timed.log = "in a timed run on warm data: " + wrong_values(program.axes(workload), sets, 0);
+    if (!timing.wrong_sequence) return timed;
+    const std::string wrong = wrong_values(runs.axes, sets, 0);
+    if (wrong.empty()) return {.outcome = Outcome::correct};  // its results vary, which the cold runs did not show
+    timed.log = "in a timed run on warm data: " + wrong;
     return timed;
 }
 
@@ -308,10 +335,11 @@ Measured Benchmark::measure(Program& program, size_t workload, uint32_t samples)
         measured.outcome = Outcome::impossible;
         return measured;
     }
-    Timed warm = time_warm(program, workload, kWarmSamples);
+    Timed warm = time_warm(runs_of(program, workload), kWarmSamples);
     measured.outcome = warm.outcome;
     measured.log = warm.log;
     if (warm.outcome != Outcome::correct) return measured;
+    if (warm.samples_ns.empty()) return measured;
     measured.measurement.warm_ns = median_of(warm.samples_ns).value;
     measured.measurement.warm_samples_ns = std::move(warm.samples_ns);
     return measured;

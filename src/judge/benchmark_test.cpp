@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "build/builder.h"
-#include "device/counters.h"
 #include "device/limits.h"
 #include "device/vgpu/vgpu.h"
 #include "judge/canaries.h"
@@ -17,91 +16,12 @@
 #include "judge/peaks.h"
 #include "judge/reference.h"
 #include "judge/ring.h"
+#include "judge/timed_device_test_support.h"
 #include "task/catalogue.h"
 #include "task/op.h"
 
 namespace recuda {
 namespace {
-
-/// The virtual GPU, with a time made of what it counted. Its memory moves one byte a nanosecond where that is measured.
-class TimedDevice : public Device {
- public:
-    explicit TimedDevice(double ns_an_instruction)
-        : device_(make_vgpu()), info_(device_->info()), ns_an_instruction_(ns_an_instruction) {
-        info_.measures_time = true;
-        info_.l2_bytes = 64 << 10;
-        info_.memory_bytes_per_ns = 0;  // as of cards that share the host's memory
-    }
-    const DeviceInfo& info() const override { return info_; }
-    BufferId allocate(std::string name, uint64_t bytes) override { return device_->allocate(std::move(name), bytes); }
-    void free(BufferId buffer) override { device_->free(buffer); }
-    void write(BufferId buffer, uint64_t offset, std::span<const std::byte> bytes) override {
-        device_->write(buffer, offset, bytes);
-    }
-    void read(BufferId buffer, uint64_t offset, std::span<std::byte> bytes) override {
-        device_->read(buffer, offset, bytes);
-    }
-    void fill(BufferId buffer, std::byte value, bool poison) override { device_->fill(buffer, value, poison); }
-    ModuleId load(const Binary& binary) override { return device_->load(binary); }
-    void unload(ModuleId module) override { device_->unload(module); }
-    Execution run(std::span<const Launch> launches, const RunOptions& options) override {
-        return device_->run(launches, options);
-    }
-
-    /// Each sequence runs once and is checked; its further runs take the same time.
-    Timing time(const TimingRequest& request) override {
-        Timing timing{.method = "counted"};
-        std::vector<double> ns(request.sequences.size(), -1);
-        size_t next = 0;
-        for (uint32_t sample = 0; sample < request.warmups + request.samples; ++sample) {
-            double sum = 0;
-            for (uint32_t i = 0; i < request.runs_per_sample; ++i, next = (next + 1) % ns.size()) {
-                if (ns[next] < 0) ns[next] = run_and_check(request, next, timing);
-                if (timing.wrong_sequence) return timing;
-                sum += ns[next];
-            }
-            if (sample >= request.warmups) timing.samples_ns.push_back(sum / request.runs_per_sample);
-        }
-        timing.clock_mhz.assign(timing.samples_ns.size(), 1980);
-        return timing;
-    }
-
-    /// Called after a timed run, before it is checked.
-    std::function<void(Device& device, const TimingRequest& request, size_t sequence)> after_run;
-
- private:
-    double run_and_check(const TimingRequest& request, size_t sequence, Timing& timing) {
-        const auto outputs = request.outputs.empty() ? std::vector<TimedOutput>() : request.outputs[sequence];
-        for (const TimedOutput& output : outputs) {
-            std::vector<std::byte> before(output.region.bytes, request.poison);
-            if (output.original) device_->read(output.original->buffer, output.original->offset_bytes, before);
-            device_->write(output.region.buffer, output.region.offset_bytes, before);
-        }
-        const double ns = run_once(request, sequence);
-        if (after_run) after_run(*device_, request, sequence);
-        for (const TimedOutput& output : outputs)
-            if (device_->hashes(std::span(&output.region, 1)).front() != output.hash) {
-                timing.outcome = Outcome::wrong;
-                timing.wrong_sequence = static_cast<uint32_t>(sequence);
-            }
-        timing.checked_runs += outputs.empty() ? 0 : 1;
-        return ns;
-    }
-
-    double run_once(const TimingRequest& request, size_t sequence) {
-        if (request.sequences[sequence][0].entry == "peak_mma") return 1e5;  // what would take minutes here
-        for (const BufferId buffer : request.cleared) device_->fill(buffer, std::byte{0}, false);
-        const Execution execution = device_->run(request.sequences[sequence], {.count = true});
-        EXPECT_EQ(execution.outcome, Outcome::correct) << execution.log;
-        if (request.sequences[sequence][0].entry.starts_with("peak_"))
-            return static_cast<double>(execution.counters->global_read.bytes + execution.counters->global_write.bytes);
-        return 10 + ns_an_instruction_ * static_cast<double>(execution.counters->warp_instructions);
-    }
-
-    std::unique_ptr<Device> device_;
-    DeviceInfo info_;
-    double ns_an_instruction_;
-};
 
 class BenchmarkTest : public ::testing::Test {
  protected:
@@ -142,7 +62,7 @@ bench = { T = [2] }
                       std::vector<std::string> baselines = {"plain", "reference"},
                       decltype(TimedDevice::after_run) after_run = {}) {
         const Task one = task(task_name);
-        auto device = std::make_unique<TimedDevice>(ns_an_instruction);
+        auto device = std::make_unique<TimedDevice>(make_vgpu(), ns_an_instruction);
         device->after_run = std::move(after_run);
         const Candidate candidate = candidate_from(
             one.op->folder / "seeds" / seed, std::vector<Axes>{one.verify[0], one.bench[0]}, limits_of(device->info()));
@@ -201,7 +121,7 @@ TEST_F(BenchmarkTest, MeasuresAndCompares) {
 }
 
 TEST_F(BenchmarkTest, MeasuresThePeaksOfMemory) {
-    TimedDevice device(100);
+    TimedDevice device(make_vgpu(), 100);
     const Peaks peaks = measure_peaks(device, *builder_, "sm_90");
     EXPECT_EQ(peaks.problem, "");
     EXPECT_EQ(peaks.read.bytes, 16u * 64 << 10) << "16 times the L2";
@@ -224,7 +144,7 @@ TEST_F(BenchmarkTest, MeasuresThePeaksOfMemory) {
 TEST_F(BenchmarkTest, WithoutAClockOrACompilerThereAreNoPeaks) {
     const std::unique_ptr<Device> untimed = make_vgpu();
     EXPECT_EQ(measure_peaks(*untimed, *builder_, "sm_90").bytes_per_ns(), 0);
-    TimedDevice device(100);
+    TimedDevice device(make_vgpu(), 100);
     const Peaks peaks = measure_peaks(device, *builder_, "sm_1");
     EXPECT_EQ(peaks.bytes_per_ns(), 0);
     EXPECT_NE(peaks.problem.find("sm_1"), std::string::npos) << peaks.problem;

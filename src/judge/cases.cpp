@@ -10,7 +10,9 @@
 namespace recuda {
 namespace {
 
-constexpr uint64_t kBudgetBytes = uint64_t{1} << 30;
+// Of all cases: those of a projection's weights (30 of 110 MB) must fit, or every candidate has them made again. On a
+// GPU half of it is not in the host's memory.
+constexpr uint64_t kBudgetBytes = uint64_t{1} << 30, kGpuBudgetBytes = uint64_t{4} << 30;
 
 const TensorSpec& auxiliary(const Op& op, const std::string& name) {
     return *std::find_if(op.auxiliaries.begin(), op.auxiliaries.end(),
@@ -203,7 +205,8 @@ Expected Cases::given_other(const Case& one, const TensorSpec& spec, const Tenso
 void Cases::trim() {
     uint64_t total = 0;
     for (const auto& [key, one] : cases_) total += one->bytes();
-    while (total > kBudgetBytes && cases_.size() > 1) {
+    const uint64_t budget = device_.info().kind == DeviceKind::cuda ? kGpuBudgetBytes : kBudgetBytes;
+    while (total > budget && cases_.size() > 1) {
         const auto oldest = std::min_element(cases_.begin(), cases_.end(), [](const auto& a, const auto& b) {
             return a.second->last_use < b.second->last_use;
         });

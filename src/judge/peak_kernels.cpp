@@ -173,12 +173,12 @@ void PeakKernels::load_mma(Builder& builder, const std::string& target) {
             mma_ = device_.load(built(builder, wgmma_source(), "sm_90a", cubin, kMmaThreads, 1, kWgmmaARound));
             mma_instruction_ = "wgmma m64n256k16 of bf16";
             mma_full_rate_ = true;
-            mma_flops_ = 2.0 * 64 * 256 * 16 * kWgmmaARound * (kMmaThreads / 128);
+            mma_flops_ = 2.0 * 64 * 256 * 16 * kWgmmaARound * kMmaThreads / 128;
         } else {
             mma_ = device_.load(built(builder, kMmaSource, target, cubin, kMmaThreads, 1, kMmaARound));
             mma_instruction_ = "mma.sync m16n8k16 of bf16";
             mma_full_rate_ = mma_sync_is_full_rate(target);
-            mma_flops_ = 2.0 * 16 * 8 * 16 * kMmaARound * (kMmaThreads / 32);
+            mma_flops_ = 2.0 * 16 * 8 * 16 * kMmaARound * kMmaThreads / 32;
         }
         mma_flops_ *= kMmaRounds;
     } catch (const DeviceLost&) {

@@ -61,13 +61,6 @@ size_t Program::workload_of(const Axes& axes) const {
     return workload;
 }
 
-bool Program::has_tensor_maps(size_t workload) const {
-    for (const PlannedLaunch& launch : plan(workload).launches)
-        for (const PlannedArgument& argument : launch.arguments)
-            if (argument.kind == PlannedArgument::Kind::tensor_map) return true;
-    return false;
-}
-
 std::vector<Launch> Program::launches(size_t workload, const Places& places) {
     const Compilation::Use& use = compilation_.uses.at(workload);
     std::vector<Launch> launches;

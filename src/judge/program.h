@@ -33,7 +33,6 @@ class Program {
     const LaunchPlan& plan(size_t workload) const { return compilation_.uses[workload].plan; }
     /// Where these axes stand among the workloads; workloads() where they do not.
     size_t workload_of(const Axes& axes) const;
-    bool has_tensor_maps(size_t workload) const;
     const std::vector<std::vector<Binary>>& built() const { return built_; }
 
     /// The launches of a workload; `places` has every tensor and scratch that they name. Throws Error where a binary

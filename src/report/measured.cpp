@@ -93,6 +93,9 @@ std::string remarks(const Evaluation& best) {
     }
     for (const Measurement& measurement : best.measurements)
         text += fmt::format("- method at {}: {}\n", shown(measurement.axes), measurement.method);
+    for (const BaselineMeasurement& other : best.baseline_measurements)
+        text += fmt::format("- method of {} at {}: {}\n", other.baseline, shown(other.measurement.axes),
+                            other.measurement.method);
     return text;
 }
 

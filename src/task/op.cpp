@@ -101,6 +101,24 @@ void check_links(const TomlTable& table, const Op& op) {
     }
 }
 
+/// Three matrices of one type whose extents fit.
+std::optional<ProductSpec> read_product(const TomlTable& table, const Op& op) {
+    if (table.keys().empty()) return std::nullopt;
+    table.allow({"left", "right", "result"});
+    const auto matrix = [&](std::string_view key) -> const TensorSpec& {
+        const TensorSpec* tensor = op.tensor(table.text(key));
+        if (tensor == nullptr || tensor->shape.size() != 2 || tensor->row_stride)
+            table.fail(key, fmt::format("`{}` must name a dense tensor of two extents", key));
+        return *tensor;
+    };
+    const TensorSpec &left = matrix("left"), &right = matrix("right"), &result = matrix("result");
+    const auto same = [](const Expression& a, const Expression& b) { return a.text() == b.text(); };
+    if (!same(left.shape[1], right.shape[1]) || !same(left.shape[0], result.shape[0]) ||
+        !same(right.shape[0], result.shape[1]) || left.dtype != right.dtype || left.dtype != result.dtype)
+        table.fail("result", "a product is result[m, n] = left[m, k] right[n, k]^T, all of one type");
+    return ProductSpec{left.name, right.name, result.name};
+}
+
 template <typename T>
 const T* find_named(const std::vector<T>& all, std::string_view name) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const T& one) { return one.name == name; });
@@ -129,7 +147,7 @@ Op read_op(const std::filesystem::path& folder) {
     const toml::table parsed = read_toml(file);
     const TomlTable table(parsed, shown(file));
     table.allow({"summary", "source", "exact", "axes", "options", "inputs", "outputs", "auxiliary", "battery", "cost",
-                 "tests"});
+                 "product", "tests"});
     Op op{.name = folder.filename().string(),
           .summary = table.text("summary"),
           .source = table.text("source", ""),
@@ -147,6 +165,7 @@ Op read_op(const std::filesystem::path& folder) {
     cost.allow({"bytes", "flops", "rows"});
     if (cost.has("bytes")) op.bytes = expression(cost, "bytes", cost.text("bytes"), op);
     if (cost.has("flops")) op.flops = expression(cost, "flops", cost.text("flops"), op);
+    op.product = read_product(table.table("product"), op);
     return op;
 }
 

@@ -44,6 +44,11 @@ struct OptionSpec {
     std::string default_value, about;
 };
 
+/// That an op is a matrix product, by the names of its tensors: result[m, n] = left[m, k] right[n, k]^T.
+struct ProductSpec {
+    std::string left, right, result;
+};
+
 struct Op {
     std::string name, summary, source;
     std::filesystem::path folder;
@@ -55,6 +60,7 @@ struct Op {
     std::vector<ScalarSpec> scalars;
     std::optional<Expression> bytes;  // default: every tensor moved once, inout twice
     std::optional<Expression> flops;
+    std::optional<ProductSpec> product;
 
     /// The tensor of that name among inputs and outputs, or null.
     const TensorSpec* tensor(std::string_view name) const;

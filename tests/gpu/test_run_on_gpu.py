@@ -73,6 +73,34 @@ class RunOnGpu(unittest.TestCase):
                     self.assertIn("it failed twice", found["log"])
 
 
+    def test_baselines_of_a_projection(self):
+        """What is installed is compared with, and verified; what is not is said and recorded."""
+        names = ["plain", "reference", "cublaslt", "triton", "torch-eager", "torch-eager-graph", "torch-compile", "torch-compile-graph"]
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "run"
+            pathlib.Path(folder, "mine.toml").write_text(
+                'family = "mine"\n[projection]\nop = "linear"\naxes = { N = 1024, K = 2048 }\nverify = { T = [1, 8] }\n')
+            done = subprocess.run([PROGRAM, "run", "--task", "mine.toml#projection", "--device", "cuda", "--preset", "offline",
+                                   "--num-candidates", "2", "--baselines", ",".join(names), "--out-dir", out, "--db", "main.duckdb"],
+                                  check=True, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            environment = json.loads((out / "run.json").read_text())["starts"][0]["environment"]
+            lines = [json.loads(line) for line in (out / "evaluations.jsonl").read_text().splitlines()]
+        self.assertEqual(sorted(one["name"] for one in environment["baselines"]), sorted(names))
+        used = [one["name"] for one in environment["baselines"] if one["used"]]
+        for one in environment["baselines"]:
+            if not one["used"]:
+                self.assertIn(f'no baseline {one["name"]}: {one["about"]}', done.stderr)
+        whole = [line for line in lines if line["stage"] == "whole" and line["outcome"] == "correct"]
+        self.assertTrue(whole)
+        for line in whole:
+            for name in used:
+                compared = [one for one in line["comparisons"] if one["baseline"] == name]
+                self.assertEqual(len(compared), 3, name)
+                for one in compared:
+                    self.assertIsInstance(one["ratio"], float, f'{name}: {one["evidence"]}')
+                    self.assertGreater(one["ratio"], 0.01)
+
+
 def works_here():
     """Whether there is a GPU that the program can use."""
     told = subprocess.run([PROGRAM, "inspect-env", "--json"], capture_output=True, text=True).stdout

@@ -74,6 +74,7 @@ DeviceInfo describe(const Driver& driver, int ordinal) {
                                (attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8.0) / 1e6;
     info.driver = driver.version();
     info.uuid = uuid_of(driver, device);
+    info.ordinal = ordinal;
     return info;
 }
 

@@ -30,9 +30,11 @@ class PrimaryContext {
 };
 
 std::string names_of(std::span<const Launch> launches) {
+    static const std::string kProduct = "cuBLASLt";
     std::vector<std::string> names;
     for (const Launch& launch : launches)
-        if (names.empty() || names.back() != launch.entry) names.push_back(launch.entry);
+        if (const std::string& name = launch.product ? kProduct : launch.entry; names.empty() || names.back() != name)
+            names.push_back(name);
     return fmt::format("{} `{}`", names.size() == 1 ? "kernel" : "one of the kernels", joined(names, "`, `"));
 }
 
@@ -93,6 +95,10 @@ class InProcessDevice : public Device {
 
     Execution run(std::span<const Launch> launches, const RunOptions& options) override;
     Timing time(const TimingRequest& request) override;
+    ProductAlgorithms product_algorithms(const MatrixProduct& product, uint32_t most,
+                                         uint64_t workspace_limit) override {
+        return launcher_.cublas_lt(product.library).algorithms(product, most, workspace_limit);
+    }
 
  private:
     void settle(CUresult enqueued, std::string_view what);

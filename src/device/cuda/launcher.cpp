@@ -125,7 +125,7 @@ PreparedRun Launcher::prepare(std::span<const Launch> launches) {
     PreparedRun run;
     for (const Launch& launch : launches) {
         PreparedLaunch& prepared = run.launches.emplace_back();
-        run.refusal = prepare(launch, prepared);
+        run.refusal = launch.product ? prepare_product(launch, prepared) : prepare(launch, prepared);
         if (!run.refusal.empty()) {
             run.refusal = fmt::format("kernel `{}`: {}", launch.entry, run.refusal);
             break;
@@ -157,6 +157,27 @@ std::string Launcher::prepare(const Launch& launch, PreparedLaunch& prepared) {
     if (refusal.empty()) refusal = set_attributes(launch, prepared);
     if (refusal.empty()) refusal = set_arguments(launch, prepared);
     return refusal;
+}
+
+CublasLt& Launcher::cublas_lt(const std::string& path) { return cublas_lt_.try_emplace(path, path).first->second; }
+
+std::string Launcher::prepare_product(const Launch& launch, PreparedLaunch& prepared) {
+    const MatrixProduct& product = *launch.product;
+    if (launch.arguments.size() != 4) return "a product takes left, right, result and workspace";
+    PreparedProduct made = cublas_lt(product.library).prepare(product);
+    const uint64_t element = size_bytes(dtype_named(product.dtype));
+    const std::array<std::pair<CUdeviceptr*, uint64_t>, 4> wanted = {{
+        {&made.left, product.rows * product.inner * element},
+        {&made.right, product.columns * product.inner * element},
+        {&made.result, product.rows * product.columns * element},
+        {&made.workspace, product.workspace_bytes},
+    }};
+    for (size_t i = 0; i < wanted.size(); ++i)
+        *wanted[i].first =
+            memory_.address(launch.arguments[i].buffer, launch.arguments[i].offset_bytes, wanted[i].second);
+    prepared.entry = "cuBLASLt";
+    prepared.product = made;
+    return "";
 }
 
 /// Only ever upwards: several launches of one function in a run may ask for different sizes.
@@ -243,6 +264,7 @@ std::string Launcher::tensor_map_bytes(const TensorMap& map, std::vector<std::by
 }
 
 CUresult Launcher::enqueue(PreparedLaunch& launch, CUstream stream) const {
+    if (launch.product) return launch.product->library->enqueue(*launch.product, stream);
     std::vector<void*> arguments;
     for (std::vector<std::byte>& bytes : launch.arguments) arguments.push_back(bytes.data());
     CUlaunchConfig config{};

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "device/cuda/cublas_lt.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/guarded_memory.h"
 #include "device/device.h"
@@ -22,6 +24,7 @@ struct PreparedLaunch {
     uint32_t shared_bytes = 0;
     std::vector<CUlaunchAttribute> attributes;
     std::vector<std::vector<std::byte>> arguments;
+    std::optional<PreparedProduct> product;  // in place of the function
 };
 
 /// One run; `refusal` says why it cannot be launched, "" where it can.
@@ -45,6 +48,9 @@ class Launcher {
 
     CUresult enqueue(PreparedLaunch& launch, CUstream stream) const;
 
+    /// The library at that path, opened once. Throws Error where it does not serve.
+    CublasLt& cublas_lt(const std::string& path);
+
  private:
     struct Function {
         CUfunction handle = nullptr;
@@ -57,6 +63,7 @@ class Launcher {
 
     // Each returns why the launch is refused, "" where it is not.
     std::string prepare(const Launch& launch, PreparedLaunch& prepared);
+    std::string prepare_product(const Launch& launch, PreparedLaunch& prepared);
     std::string raise_shared_limit(const Launch& launch, Function& function) const;
     std::string set_attributes(const Launch& launch, PreparedLaunch& prepared) const;
     std::string set_arguments(const Launch& launch, PreparedLaunch& prepared) const;
@@ -66,6 +73,7 @@ class Launcher {
     GuardedMemory& memory_;
     std::string target_;
     std::map<ModuleId, Loaded> modules_;
+    std::map<std::string, CublasLt> cublas_lt_;  // by path
     ModuleId next_ = 1;
 };
 

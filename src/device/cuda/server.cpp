@@ -99,7 +99,12 @@ Json time(Session& session, const Json& request, std::string_view) {
     return to_json(session.device.time(timing_request_from_json(request)));
 }
 
-constexpr std::array<std::pair<std::string_view, Call>, 14> kCalls = {{
+Json products(Session& session, const Json& request, std::string_view) {
+    return to_json(session.device.product_algorithms(matrix_product_from_json(request.at("product")),
+                                                     request.at("most"), request.at("workspace_limit")));
+}
+
+constexpr std::array<std::pair<std::string_view, Call>, 15> kCalls = {{
     {"lease", lease},
     {"share", share},
     {"info", info},
@@ -114,6 +119,7 @@ constexpr std::array<std::pair<std::string_view, Call>, 14> kCalls = {{
     {"unload", unload},
     {"run", run},
     {"time", time},
+    {"products", products},
 }};
 
 Json answer(Session& session, std::string_view message) {

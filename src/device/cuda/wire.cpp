@@ -134,7 +134,8 @@ Json to_json(const DeviceInfo& info) {
             {"memory_bytes", info.memory_bytes},
             {"memory_bytes_per_ns", info.memory_bytes_per_ns},
             {"driver", json_text(info.driver)},
-            {"uuid", info.uuid}};
+            {"uuid", info.uuid},
+            {"ordinal", info.ordinal}};
 }
 
 DeviceInfo device_info_from_json(const Json& json) {
@@ -158,12 +159,14 @@ DeviceInfo device_info_from_json(const Json& json) {
     info.memory_bytes_per_ns = json.at("memory_bytes_per_ns");
     info.driver = json.at("driver");
     info.uuid = json.at("uuid");
+    info.ordinal = json.at("ordinal");
     return info;
 }
 
 Json to_json(const Launch& launch) {
     Json arguments = Json::array();
     for (const Argument& argument : launch.arguments) arguments.push_back(argument_to_json(argument));
+    if (launch.product) return {{"product", to_json(*launch.product)}, {"arguments", std::move(arguments)}};
     return {{"module", launch.module},
             {"entry", launch.entry},
             {"grid", dim_to_json(launch.grid)},
@@ -177,6 +180,11 @@ Json to_json(const Launch& launch) {
 
 Launch launch_from_json(const Json& json) {
     Launch launch;
+    for (const Json& argument : json.at("arguments")) launch.arguments.push_back(argument_from_json(argument));
+    if (json.contains("product")) {
+        launch.product = std::make_shared<const MatrixProduct>(matrix_product_from_json(json.at("product")));
+        return launch;
+    }
     launch.module = json.at("module");
     launch.entry = json.at("entry");
     launch.grid = dim_from_json(json.at("grid"));
@@ -185,8 +193,41 @@ Launch launch_from_json(const Json& json) {
     launch.shared_bytes = json.at("shared_bytes");
     launch.cooperative = json.at("cooperative");
     launch.programmatic = json.at("programmatic");
-    for (const Json& argument : json.at("arguments")) launch.arguments.push_back(argument_from_json(argument));
     return launch;
+}
+
+Json to_json(const MatrixProduct& product) {
+    return {{"library", json_text(product.library)},
+            {"dtype", product.dtype},
+            {"rows", product.rows},
+            {"columns", product.columns},
+            {"inner", product.inner},
+            {"algorithm", hexadecimal(product.algorithm)},
+            {"workspace_bytes", product.workspace_bytes}};
+}
+
+MatrixProduct matrix_product_from_json(const Json& json) {
+    return {json.at("library"),        json.at("dtype"),
+            json.at("rows"),           json.at("columns"),
+            json.at("inner"),          bytes_from_hexadecimal(json.at("algorithm").get_ref<const std::string&>()),
+            json.at("workspace_bytes")};
+}
+
+Json to_json(const ProductAlgorithms& algorithms) {
+    Json all = Json::array();
+    for (const ProductAlgorithm& one : algorithms.algorithms)
+        all.push_back({{"algorithm", hexadecimal(one.algorithm)},
+                       {"workspace_bytes", one.workspace_bytes},
+                       {"words", json_text(one.words)}});
+    return {{"library_version", json_text(algorithms.library_version)}, {"algorithms", std::move(all)}};
+}
+
+ProductAlgorithms product_algorithms_from_json(const Json& json) {
+    ProductAlgorithms algorithms{json.at("library_version"), {}};
+    for (const Json& one : json.at("algorithms"))
+        algorithms.algorithms.push_back({bytes_from_hexadecimal(one.at("algorithm").get_ref<const std::string&>()),
+                                         one.at("workspace_bytes"), one.at("words")});
+    return algorithms;
 }
 
 Json to_json(const RunOptions& options) {

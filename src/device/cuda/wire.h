@@ -18,6 +18,7 @@
 //   unload id                                   →
 //   run launches deadline_s schedule checks count      → Execution
 //   time sequences …                            → Timing
+//   products product most workspace_limit       → ProductAlgorithms
 #pragma once
 
 #include <cstddef>
@@ -48,6 +49,12 @@ DeviceInfo device_info_from_json(const nlohmann::json& json);
 
 nlohmann::json to_json(const Launch& launch);
 Launch launch_from_json(const nlohmann::json& json);
+
+nlohmann::json to_json(const MatrixProduct& product);
+MatrixProduct matrix_product_from_json(const nlohmann::json& json);
+
+nlohmann::json to_json(const ProductAlgorithms& algorithms);
+ProductAlgorithms product_algorithms_from_json(const nlohmann::json& json);
 
 nlohmann::json to_json(const RunOptions& options);
 RunOptions run_options_from_json(const nlohmann::json& json);

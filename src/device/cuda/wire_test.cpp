@@ -23,6 +23,31 @@ TEST(Wire, RefusesWhatIsCutShort) {
         EXPECT_THROW(unpacked(std::string_view(message).substr(0, size)), Error) << size;
 }
 
+TEST(Wire, ProductComesBackWhole) {
+    Launch launch;
+    launch.product = std::make_shared<MatrixProduct>(
+        MatrixProduct{"/lib/libcublasLt.so.13", "bf16", 8, 2688, 4096, {std::byte{1}, std::byte{0xfe}}, 1 << 20});
+    launch.arguments.push_back({Argument::Kind::buffer, 5, 256, {}, {}});
+    const Launch back = launch_from_json(Json::parse(dump(to_json(launch))));
+    ASSERT_TRUE(back.product);
+    EXPECT_EQ(back.product->library, launch.product->library);
+    EXPECT_EQ(back.product->dtype, "bf16");
+    EXPECT_EQ(back.product->rows, 8u);
+    EXPECT_EQ(back.product->columns, 2688u);
+    EXPECT_EQ(back.product->inner, 4096u);
+    EXPECT_EQ(back.product->algorithm, launch.product->algorithm);
+    EXPECT_EQ(back.product->workspace_bytes, 1u << 20);
+    EXPECT_EQ(back.arguments.at(0).buffer, 5u);
+
+    const ProductAlgorithms found = product_algorithms_from_json(
+        Json::parse(dump(to_json(ProductAlgorithms{"13.0.2", {{{std::byte{7}}, 64, "tile 20"}}}))));
+    EXPECT_EQ(found.library_version, "13.0.2");
+    ASSERT_EQ(found.algorithms.size(), 1u);
+    EXPECT_EQ(found.algorithms[0].algorithm, std::vector{std::byte{7}});
+    EXPECT_EQ(found.algorithms[0].workspace_bytes, 64u);
+    EXPECT_EQ(found.algorithms[0].words, "tile 20");
+}
+
 TEST(Wire, LaunchComesBackWhole) {
     Launch launch;
     launch.module = 3;

@@ -132,6 +132,14 @@ class WorkerDevice : public Device {
     Execution run(std::span<const Launch> launches, const RunOptions& options) override;
     Timing time(const TimingRequest& request) override;
 
+    ProductAlgorithms product_algorithms(const MatrixProduct& product, uint32_t most,
+                                         uint64_t workspace_limit) override {
+        return cuda::product_algorithms_from_json(call({{"call", "products"},
+                                                        {"product", cuda::to_json(product)},
+                                                        {"most", most},
+                                                        {"workspace_limit", workspace_limit}}));
+    }
+
  private:
     /// How an exchange with the worker ended; the reply's message is in message_.
     enum class Ended { replied, timed_out, died };
@@ -266,7 +274,7 @@ Result WorkerDevice::launch_call(const Json& request, double deadline_s, Result 
 
 /// The launch in the worker's ids.
 Launch WorkerDevice::remote(Launch launch) const {
-    launch.module = remote_module(launch.module);
+    if (!launch.product) launch.module = remote_module(launch.module);
     for (Argument& argument : launch.arguments) {
         if (argument.kind == Argument::Kind::buffer) argument.buffer = remote_buffer(argument.buffer);
         if (argument.kind == Argument::Kind::tensor_map) {

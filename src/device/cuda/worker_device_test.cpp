@@ -73,9 +73,18 @@ class FakeDevice : public Device {
         for (const Launch& launch : request.sequences.at(0)) run(launch, execution);
         return {execution.outcome, std::vector<double>(request.samples, 1000), {}, "fake", execution.log};
     }
+    ProductAlgorithms product_algorithms(const MatrixProduct& product, uint32_t most, uint64_t limit) override {
+        if (product.library.empty()) throw Error("cannot open it");
+        return {product.dtype, std::vector<ProductAlgorithm>(most, {{std::byte{4}}, limit, "tile 20"})};
+    }
 
  private:
     void run(const Launch& launch, Execution& execution) {
+        if (launch.product) {  // fills its third argument with the first byte of the algorithm
+            std::vector<std::byte>& result = buffers_.at(launch.arguments.at(2).buffer);
+            std::fill(result.begin(), result.end(), launch.product->algorithm.at(0));
+            return;
+        }
         if (launch.module != 77) throw Error("there is no module {}", launch.module);
         if (launch.entry == "exit") ::_exit(3);
         if (launch.entry == "crash") ::raise(SIGKILL);
@@ -146,6 +155,25 @@ TEST(WorkerDevice, ForwardsEveryCall) {
     device->unload(module);
     device->free(buffer);
     EXPECT_THROW(device->free(buffer), Error);
+}
+
+TEST(WorkerDevice, AsksForAndLaunchesAProduct) {
+    const auto device = open();
+    MatrixProduct product{"/lib/libcublasLt.so.13", "bf16", 1, 1, 8, {}, 0};
+    const ProductAlgorithms found = device->product_algorithms(product, 2, 1 << 20);
+    EXPECT_EQ(found.library_version, "bf16");
+    ASSERT_EQ(found.algorithms.size(), 2u);
+    EXPECT_EQ(found.algorithms[1].workspace_bytes, 1u << 20);
+    product.algorithm = found.algorithms[1].algorithm;
+    const BufferId result = device->allocate("y", 2);
+    Launch launch{.product = std::make_shared<const MatrixProduct>(product)};
+    for (int i = 0; i < 4; ++i) launch.arguments.push_back({Argument::Kind::buffer, result, 0, {}, {}});
+    EXPECT_EQ(device->run(std::array{launch}).outcome, Outcome::correct);
+    std::array<std::byte, 2> read{};
+    device->read(result, 0, read);
+    EXPECT_EQ(read, (std::array{std::byte{4}, std::byte{4}}));
+    product.library.clear();
+    EXPECT_THROW(device->product_algorithms(product, 2, 0), Error);
 }
 
 TEST(WorkerDevice, CarriesLargeTensors) {

@@ -1,0 +1,87 @@
+#include "judge/cublaslt_baseline.h"
+
+#include "build/cublas_lt_library.h"
+#include "judge/benchmark.h"
+#include "judge/tuned_baseline.h"
+#include "task/op.h"
+
+namespace recuda {
+namespace {
+
+constexpr uint32_t kMostAlgorithms = 16;
+constexpr uint64_t kWorkspaceLimit = uint64_t{32} << 20;  // what PyTorch gives the library on data-centre cards
+constexpr const char* kWorkspace = "workspace of cuBLASLt";
+
+MatrixProduct product_of(const Task& task, const std::string& library, const Axes& axes) {
+    const ProductSpec& spec = *task.op->product;
+    const TensorSpec& left = *task.op->tensor(spec.left);
+    const Shape left_shape = shape_of(left, axes), right_shape = shape_of(*task.op->tensor(spec.right), axes);
+    return {.library = library,
+            .dtype = std::string(name(left.dtype)),
+            .rows = static_cast<uint64_t>(left_shape[0]),
+            .columns = static_cast<uint64_t>(right_shape[0]),
+            .inner = static_cast<uint64_t>(left_shape[1])};
+}
+
+/// The product over a set of buffers, as the one launch of a run.
+std::vector<Launch> launches(const ProductSpec& spec, std::shared_ptr<const MatrixProduct> product,
+                             const Places& places) {
+    Launch launch{.product = std::move(product)};
+    for (const std::string_view name : {std::string_view(spec.left), std::string_view(spec.right),
+                                        std::string_view(spec.result), std::string_view(kWorkspace)}) {
+        const Place& place = places.find(name)->second;
+        launch.arguments.push_back({Argument::Kind::buffer, place.buffer, place.offset_bytes, {}, {}});
+    }
+    return {launch};
+}
+
+std::vector<Way> ways(const BaselineParts& parts, const std::string& library, const Axes& axes) {
+    const MatrixProduct product = product_of(parts.place.task, library, axes);
+    const ProductAlgorithms found = parts.place.device.product_algorithms(product, kMostAlgorithms, kWorkspaceLimit);
+    if (found.algorithms.empty()) throw Error("its heuristics know no algorithm for {}", shown(axes));
+    std::vector<Way> all;
+    for (const ProductAlgorithm& algorithm : found.algorithms) {
+        auto chosen = std::make_shared<MatrixProduct>(product);
+        chosen->algorithm = algorithm.algorithm;
+        chosen->workspace_bytes = algorithm.workspace_bytes;
+        LaunchPlan plan;
+        plan.scratch.push_back({.name = kWorkspace, .bytes = algorithm.workspace_bytes});
+        all.push_back({algorithm.words, [&benchmark = parts.benchmark, &spec = *parts.place.task.op->product, axes,
+                                         plan = std::move(plan), chosen = std::move(chosen)](uint32_t samples) {
+                           return benchmark.time(
+                               {axes, plan, [&](const Places& places) { return launches(spec, chosen, places); }, {}},
+                               samples);
+                       }});
+    }
+    return all;
+}
+
+}  // namespace
+
+Offer offer_cublaslt(const BaselineParts& parts) {
+    const Task& task = parts.place.task;
+    if (!task.op->product) return {nullptr, fmt::format("op {} is no matrix product", task.op->name)};
+    const Tool& library = cublas_lt();
+    if (library.state != Tool::State::ok) return {nullptr, "cuBLASLt is missing: " + library.advice};
+    std::string version;
+    try {
+        version = parts.place.device
+                      .product_algorithms(product_of(task, library.path, parts.place.axes.front()), 1, kWorkspaceLimit)
+                      .library_version;
+    } catch (const DeviceLost&) {
+        throw;
+    } catch (const Error& error) {
+        return {nullptr, error.what()};
+    }
+    return {
+        make_tuned_baseline(
+            {.name = "cublaslt",
+             .about = fmt::format("cuBLASLt {} ({}), f32 sums, the fastest of its heuristics' first {} algorithms at "
+                                  "each workload, workspace up to {} MiB",
+                                  version, library.path, kMostAlgorithms, kWorkspaceLimit >> 20),
+             .ways = [parts, path = library.path](const Axes& axes) { return ways(parts, path, axes); },
+             .forget = [] {}}),
+        ""};
+}
+
+}  // namespace recuda
