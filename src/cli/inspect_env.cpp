@@ -50,11 +50,13 @@ std::vector<Tool> gpus() {
     if (survey.devices.empty()) tools.push_back({"GPU", Tool::State::missing, "", "", survey.problem});
     int ordinal = 0;
     for (const DeviceInfo& device : survey.devices) {
+        const std::string holder = cuda_holder(device.uuid);
         tools.push_back(found(fmt::format("GPU cuda:{}", ordinal++),
                               fmt::format("{}, {}, {} SMs, {:.1f} MiB L2, {:.1f} GiB{}", device.name, device.target,
                                           device.sm_count, device.l2_bytes / 1048576.0,
                                           device.memory_bytes / 1073741824.0, device.integrated ? ", integrated" : ""),
                               ""));
+        if (!holder.empty()) tools.back().advice = fmt::format("in use by {}", holder);
     }
     return tools;
 }

@@ -190,7 +190,14 @@ int run_command(CommandLine& line) {
     const std::unique_ptr<Proposer> tuner = make_tuner(space, options.num_candidates);
     const RunResult result = [&] {
         SearchProgressLine progress(task.name);
-        return search({*judge, *tuner, folder}, options, stop, std::ref(progress));
+        try {
+            return search({*judge, *tuner, folder}, options, stop, std::ref(progress));
+        } catch (const DeviceWedged& wedged) {
+            // What was judged stays; no more can be.
+            const std::string problem = merge_into_main(folder, main, true, stop);
+            throw Error("{}; what was found until then is in {}, and --resume goes on{}{}", wedged.what(),
+                        shown(folder.path()), problem.empty() ? "" : "; ", problem);
+        }
     }();
     write_report(folder, result, notes);
     const bool interrupted = result.stopped_by == StoppedBy::interrupt;

@@ -68,6 +68,14 @@ Measurement measurement_from_json(const Json& json) {
     measurement.bytes = json.value("bytes", int64_t{0});
     if (json.contains("share_of_peak")) measurement.share_of_peak = optional_number(json.at("share_of_peak"));
     measurement.clock_mhz = number_from_json(json.at("clock_mhz"));
+    // Nor these.
+    if (json.contains("warm_ns")) {
+        measurement.warm_ns = optional_number(json.at("warm_ns"));
+        for (const Json& sample : json.at("warm_samples_ns"))
+            measurement.warm_samples_ns.push_back(number_from_json(sample));
+        measurement.floor_ns = number_from_json(json.at("floor_ns"));
+        json.at("floor_of").get_to(measurement.floor_of);
+    }
     json.at("method").get_to(measurement.method);
     json.at("unstable").get_to(measurement.unstable);
     return measurement;
@@ -179,6 +187,10 @@ Json to_json(const Measurement& measurement) {
             {"bytes_per_ns", json_number(measurement.bytes_per_ns)},
             {"share_of_peak", optional_number(measurement.share_of_peak)},
             {"clock_mhz", json_number(measurement.clock_mhz)},
+            {"warm_ns", optional_number(measurement.warm_ns)},
+            {"warm_samples_ns", numbers(measurement.warm_samples_ns)},
+            {"floor_ns", json_number(measurement.floor_ns)},
+            {"floor_of", measurement.floor_of},
             {"method", json_text(measurement.method)},
             {"unstable", json_text(measurement.unstable)}};
 }

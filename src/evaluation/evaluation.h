@@ -60,8 +60,12 @@ struct Measurement {
     int64_t bytes = 0;                              // least traffic of the op
     double bytes_per_ns = 0;                        // that traffic over the median: GB/s
     std::optional<double>
-        share_of_peak;     // of the memory bandwidth measured when the session began; none where it was not
-    double clock_mhz = 0;  // median SM clock, 0 where unknown
+        share_of_peak;              // of the memory bandwidth measured when the session began; none where it was not
+    double clock_mhz = 0;           // median SM clock, 0 where unknown
+    std::optional<double> warm_ns;  // median of runs on the same data again; the others' data is cold
+    std::vector<double> warm_samples_ns;
+    double floor_ns = 0;   // what no right program can go below by much, 0 where unknown …
+    std::string floor_of;  // … by "memory" or "arithmetic"
     std::string method;
     std::string unstable;  // "" or the reason
 };

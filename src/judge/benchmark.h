@@ -1,13 +1,18 @@
 // How long a program takes on a device that measures time: cold, over rotated buffers.
 //
-// A workload has a ring of buffer sets, copies of its `normal` case, of more than three times the L2 together (or as
-// many as fit 4 GiB). Each timing takes the next stretch of the ring, so that what it reads was last touched an L2's
-// worth of traffic ago. Workspace is one for all sets, as in a runtime. Outputs of timed runs are judged afterwards.
+// A workload has a ring of buffer sets of more than three times the L2 together (or as many as fit 4 GiB), which hold
+// several inputs of the kind `normal` in turn. Each timing takes the next stretch of the ring, so that what it reads
+// was last touched an L2's worth of traffic ago. Workspace is one for all sets, as in a runtime.
+//
+// Every timed run is checked: before its first timing a program runs once on each input and is judged; after each
+// sample the device compares the hash of what each run left with that of the judged result, and wipes it. A program
+// whose results are not the same bits each time is right where its values are.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,10 +34,11 @@ struct Measured {
 
 /// Anything that does an op's work at a workload by launches over given buffers.
 struct TimedRuns {
+    using Key = std::pair<uint64_t, size_t>;
     const Axes& axes;
-    const LaunchPlan& plan;       // its scratch and the number of its launches
-    bool first_set_only = false;  // it cannot take buffers at an offset
+    const LaunchPlan& plan;  // its scratch and the number of its launches
     std::function<std::vector<Launch>(const Places&)> launches;
+    Key key;  // the same for the same work alone; none: what it leaves is judged before each timing
 };
 
 class Benchmark {
@@ -50,19 +56,49 @@ class Benchmark {
     /// The statistics of such samples, of a program or of a baseline.
     Measurement measurement(const Axes& axes, Timed timed) const;
 
-    /// The device's process is gone.
+    /// The device's process is gone, or the session's cases get new inputs: nothing is known any more.
     void forget();
 
  private:
+    /// What a program leaves for each input where that is right.
+    struct Right {
+        Outcome outcome = Outcome::correct;
+        std::string log;
+        std::vector<std::vector<uint64_t>> hashes;  // by variant, then by written tensor
+        double run_ns = 0;                          // of one run alone; 0: unknown
+        bool varies = false;                        // other bits each time
+    };
+    struct Floor {
+        double ns = 0;
+        std::string of;  // "memory", "arithmetic", "" where there is none
+    };
+    /// Sets of a ring, round its end.
+    struct Stretch {
+        size_t first = 0, count = 0;
+    };
+    size_t variants_for(const Axes& axes) const;
     Ring& ring(const Axes& axes);
+    static TimedRuns runs_of(Program& program, size_t workload);
+    Right right_outputs(const TimedRuns& runs, Ring& sets);
+    void keep(const TimedRuns::Key& key, const Right& right);
+    uint32_t runs_per_sample(const TimedRuns& runs, const Ring& sets, double run_ns) const;
+    std::vector<std::unique_ptr<Scratch>> prepare(TimingRequest& request, const TimedRuns& runs, Ring& sets,
+                                                  Stretch stretch, const Right& right);
+    Timed timed_once(const TimedRuns& runs, uint32_t samples, Ring& sets, Right& right);
+    Timed judged_by_value(Timed timed, const TimingRequest& request, Ring& sets, Stretch stretch, const Axes& axes);
+    std::string wrong_values(const Axes& axes, const Ring& sets, size_t set);
+    Timed time_warm(const TimedRuns& runs, uint32_t samples);
     double memory_bytes_per_ns() const;
-    std::string beyond_memory(const Axes& axes, const Timed& timed, const Measurement& measurement) const;
+    Floor floor_of(const Axes& axes, const Timed& timed) const;
+    std::string beyond_floor(const Axes& axes, const Measurement& measurement) const;
 
     const Task& task_;
     Device& device_;
     Cases& cases_;
     const Peaks& peaks_;
     std::map<Axes, std::unique_ptr<Ring>> rings_;
+    std::map<std::pair<uint64_t, size_t>, Right> right_;                               // by program and workload
+    std::map<std::pair<Axes, size_t>, std::set<std::vector<uint64_t>>> judged_right_;  // by workload and variant
 };
 
 }  // namespace recuda

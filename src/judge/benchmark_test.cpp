@@ -11,6 +11,7 @@
 #include "build/builder.h"
 #include "device/limits.h"
 #include "device/vgpu/vgpu.h"
+#include "judge/canaries.h"
 #include "judge/judge.h"
 #include "judge/peaks.h"
 #include "judge/proof_verdict.h"
@@ -61,9 +62,11 @@ bench = { T = [2] }
 
     /// Judged whole, and proven where it is right and there are baselines.
     Evaluation judged(const std::string& task_name, const std::string& seed, double ns_an_instruction,
-                      std::vector<std::string> baselines = {"plain", "reference"}) {
+                      std::vector<std::string> baselines = {"plain", "reference"},
+                      decltype(TimedDevice::after_run) after_run = {}) {
         const Task one = task(task_name);
         auto device = std::make_unique<TimedDevice>(make_vgpu(), ns_an_instruction);
+        device->after_run = std::move(after_run);
         const Candidate candidate = candidate_from(
             one.op->folder / "seeds" / seed, std::vector<Axes>{one.verify[0], one.bench[0]}, limits_of(device->info()));
         const std::unique_ptr<Evaluator> judge =
@@ -103,7 +106,13 @@ TEST_F(BenchmarkTest, MeasuresAndProves) {
     EXPECT_NEAR(*first.share_of_peak, first.bytes_per_ns / 1.0, 1e-9) << "this memory moves one byte a nanosecond";
     EXPECT_EQ(first.clock_mhz, 1980);
     EXPECT_NE(first.method.find("cold"), std::string::npos) << first.method;
+    EXPECT_NE(first.method.find("10 inputs in turn"), std::string::npos) << first.method;
     EXPECT_EQ(first.unstable, "");
+    EXPECT_EQ(first.floor_of, "memory");
+    EXPECT_GE(first.median_ns, first.floor_ns);
+    EXPECT_EQ(first.warm_samples_ns.size(), 10u);
+    ASSERT_TRUE(first.warm_ns);
+    EXPECT_NEAR(*first.warm_ns, first.median_ns, 1) << "this clock knows no cache";
     ASSERT_TRUE(evaluation.median_ns);
     EXPECT_NEAR(*evaluation.median_ns, std::sqrt(first.median_ns * evaluation.measurements[1].median_ns), 1e-6);
     ASSERT_EQ(evaluation.comparisons.size(), 6u) << evaluation.verdict.log;
@@ -150,6 +159,12 @@ TEST_F(BenchmarkTest, MeasuresThePeaksOfMemory) {
     }
     EXPECT_DOUBLE_EQ(peaks.bytes_per_ns(), 1);
     EXPECT_EQ(to_json(peaks).at("read").at("samples_ns").size(), 15u);
+    EXPECT_EQ(peaks.mma.problem, "");
+    EXPECT_DOUBLE_EQ(peaks.mma.flops, 2.0 * 64 * 256 * 16 * 4 * 2 * 256 * device.info().sm_count);
+    EXPECT_DOUBLE_EQ(peaks.mma.flops_per_ns, peaks.mma.flops / 1e5);
+    EXPECT_DOUBLE_EQ(peaks.most_flops_per_ns(16), peaks.mma.flops_per_ns);
+    EXPECT_DOUBLE_EQ(peaks.most_flops_per_ns(8), 2 * peaks.mma.flops_per_ns);
+    EXPECT_EQ(to_json(peaks).at("mma").at("instruction"), "wgmma m64n256k16 of bf16");
 }
 
 TEST_F(BenchmarkTest, WithoutAClockOrACompilerThereAreNoPeaks) {
@@ -214,32 +229,81 @@ TEST_F(BenchmarkTest, FasterThanTheMemoryIsImpossible) {
     const Evaluation evaluation = judged("rmsnorm", "plain.cu", 0);
     EXPECT_EQ(evaluation.outcome, Outcome::impossible);
     EXPECT_FALSE(evaluation.median_ns);
-    EXPECT_NE(evaluation.verdict.log.find("beyond the 1 GB/s measured"), std::string::npos) << evaluation.verdict.log;
+    EXPECT_NE(evaluation.verdict.log.find("than at 1 GB/s measured"), std::string::npos) << evaluation.verdict.log;
+}
+
+/// Adds `by` to the last byte of the first output of the run `wanted`th of all.
+decltype(TimedDevice::after_run) disturbing(int wanted, unsigned by, uint64_t from_end) {
+    return [wanted, by, from_end, run = 0](Device& device, const TimingRequest& request, size_t sequence) mutable {
+        if (request.outputs.empty() || request.outputs[sequence].empty() || run++ != wanted) return;
+        const Region& region = request.outputs[sequence][0].region;
+        std::byte byte{};
+        device.read(region.buffer, region.offset_bytes + region.bytes - from_end, std::span(&byte, 1));
+        byte ^= std::byte(by);
+        device.write(region.buffer, region.offset_bytes + region.bytes - from_end, std::span(&byte, 1));
+    };
+}
+
+TEST_F(BenchmarkTest, OneWrongRunOfManyIsFound) {
+    for (const int run : {0, 150}) {
+        const Evaluation evaluation = judged("rmsnorm", "plain.cu", 100, {}, disturbing(run, 0x40, 1));
+        EXPECT_EQ(evaluation.outcome, Outcome::wrong) << run;
+        EXPECT_TRUE(evaluation.verdict.log.starts_with("in a timed run: ")) << evaluation.verdict.log;
+        EXPECT_NE(evaluation.verdict.log.find("y[0, 263]"), std::string::npos) << evaluation.verdict.log;
+    }
+}
+
+TEST_F(BenchmarkTest, OtherBitsAreJudgedByValue) {
+    const Evaluation evaluation = judged("rmsnorm", "plain.cu", 100, {}, disturbing(17, 0x01, 2));
+    ASSERT_EQ(evaluation.outcome, Outcome::correct) << evaluation.verdict.log;
+    EXPECT_NE(evaluation.measurements[0].method.find("judged: its results are not the same bits each time"),
+              std::string::npos)
+        << evaluation.measurements[0].method;
 }
 
 TEST_F(BenchmarkTest, UnknownBaselineIsWrongUsage) {
     EXPECT_THROW(judged("rmsnorm", "plain.cu", 100, {"plian"}), UsageError);
 }
 
+TEST(Canaries, ARoundThatDeviatesVoidsTheSession) {
+    using Rounds = std::vector<CanaryTimes>;
+    EXPECT_EQ(canary_deviation({}), "");
+    EXPECT_EQ(canary_deviation(Rounds{{100, 200}, {102, 196}, {99, 205}}), "");
+    EXPECT_EQ(canary_deviation(Rounds{{100, 0}, {102, 0}}), "") << "a card without a matrix kernel";
+    EXPECT_EQ(canary_deviation(Rounds{{60000, 200}, {63000, 200}, {60000, 200}}),
+              "the memory canary took 63.0 us in round 2 of 3, +5.0 % from the session's 60.0 us");
+    EXPECT_NE(canary_deviation(Rounds{{100, 200}, {100, 200}, {100, 180}}).find("compute canary"), std::string::npos);
+    EXPECT_EQ(canary_deviation(Rounds{{100, 200}, {100, 200}, {100, 180}}, 0.2), "");
+}
+
 TEST_F(BenchmarkTest, RingTurnsThroughMoreThanTheCache) {
     const Task one = task("rmsnorm");
     const std::unique_ptr<Device> device = make_vgpu();
-    Case contents(*device);
-    contents.axes = one.bench[1];
-    contents.inputs = make_inputs(one, contents.axes, Battery::normal, 3);
-    Ring ring(one, *device, contents, 64 << 10);
+    const Axes& axes = one.bench[1];
+    const InputContents first = make_inputs(one, axes, Battery::normal, 3),
+                        second = make_inputs(one, axes, Battery::normal, 4);
+    Ring ring(one, *device, axes, {&first, &second}, 64 << 10);
     EXPECT_TRUE(ring.is_cold());
     EXPECT_GE(ring.sets() * 264 * 2 * 9, 3u * 64 << 10);
     EXPECT_EQ(ring.take(3), 0u);
     EXPECT_EQ(ring.take(ring.sets() - 2), 3u);
     EXPECT_EQ(ring.take(1), 1u);
-    std::vector<std::byte> seen(contents.inputs.at("x").bytes.size());
-    for (const size_t set : {size_t{0}, ring.sets() - 1, ring.sets()}) {
+    EXPECT_EQ(ring.sets() % 2, 0u) << "neighbours differ at the ring's end too";
+    std::vector<std::byte> seen(first.at("x").bytes.size());
+    std::set<uint64_t> places;
+    for (size_t set = 0; set < ring.sets(); ++set) {
         const Place place = ring.places(set).at("x");
         EXPECT_EQ(place.offset_bytes % 256, 0u);
+        places.insert(place.offset_bytes);
         device->read(place.buffer, place.offset_bytes, seen);
-        EXPECT_EQ(seen, contents.inputs.at("x").bytes) << set;
+        EXPECT_EQ(seen, (set % 2 == 0 ? first : second).at("x").bytes) << set;
+        EXPECT_EQ(ring.places(set + ring.sets()).at("x").offset_bytes, place.offset_bytes);
     }
+    EXPECT_EQ(places.size(), ring.sets());
+    EXPECT_EQ(ring.changed_input(), "");
+    const Place place = ring.places(1).at("w");
+    device->write(place.buffer, place.offset_bytes, std::array{std::byte{1}, std::byte{2}});
+    EXPECT_EQ(ring.changed_input(), "a timed run overwrote the input w");
 }
 
 }  // namespace

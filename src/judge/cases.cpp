@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/rng.h"
+#include "device/hash.h"
 #include "judge/choice.h"
 #include "task/op.h"
 
@@ -49,33 +51,41 @@ Cases::Cases(const Task& task, Device& device, Reference& reference, uint64_t se
 
 void Cases::trust(std::unique_ptr<Program> trusted) { trusted_ = std::move(trusted); }
 
-Case& Cases::at(const Axes& axes, Battery battery) {
-    std::unique_ptr<Case>& kept = cases_[{axes, battery}];
+Case& Cases::at(const Axes& axes, Battery battery, unsigned variant) {
+    std::unique_ptr<Case>& kept = cases_[{axes, battery, variant}];
     if (!kept) {
         // Complete before it is kept: a device that is lost on the way must not leave half of one behind.
         auto made = std::make_unique<Case>(device_);
         made->axes = axes;
         made->battery = battery;
-        made->inputs = make_inputs(task_, axes, battery, seed_);
-        load(*made);
+        made->variant = variant;
+        made->inputs = make_inputs(task_, axes, battery, variant == 0 ? seed_ : Rng(seed_ + variant).next());
+        if (device_.info().kind == DeviceKind::cuda)
+            for (const auto& [name, contents] : made->inputs) made->hashes[name] = hash_of(contents.bytes);
+        load(*made, made->buffers, Guard::after);
         answer(*made);
         measure_trusted(*made);
         kept = std::move(made);
     }
-    if (kept->buffers.empty()) load(*kept);
+    if (kept->buffers.empty()) load(*kept, kept->buffers, Guard::after);
     kept->last_use = ++uses_;
     return *kept;
 }
 
-void Cases::load(Case& one) {
+Buffers& Cases::moved(Case& one) {
+    if (one.moved.empty()) load(one, one.moved, Guard::before);
+    return one.moved;
+}
+
+void Cases::load(Case& one, Buffers& buffers, Guard guard) {
     try {
         for (const auto& [name, contents] : one.inputs)
-            device_.write(one.buffers.add(name, contents.bytes.size()), 0, contents.bytes);
+            device_.write(buffers.add(name, contents.bytes.size(), guard), 0, contents.bytes);
         for (const TensorSpec& output : task_.op->outputs)
-            one.buffers.add(output.name,
-                            static_cast<uint64_t>(buffer_elements(output, one.axes)) * size_bytes(output.dtype));
+            buffers.add(output.name,
+                        static_cast<uint64_t>(buffer_elements(output, one.axes)) * size_bytes(output.dtype), guard);
     } catch (...) {
-        one.buffers.clear();
+        buffers.clear();
         throw;
     }
 }
@@ -110,6 +120,7 @@ void Cases::measure_trusted(Case& one) {
     if (execution.outcome != Outcome::correct)
         throw Error("the plain seed of op {} does not run at {}: {} ({})", task_.op->name, shown(one.axes),
                     name(execution.outcome), execution.log);
+    one.trusted_ns = execution.gpu_ns;
     const Outputs outputs = dense_outputs(task_, one.axes, read_written(one));
     const Finding finding = judge(one, outputs, doubled_floors(one));
     if (!finding.right())
@@ -131,25 +142,31 @@ void Cases::reset(Case& one, std::byte poison) {
     for (const TensorSpec& output : task_.op->outputs) device_.fill(one.buffers.at(output.name), poison, true);
 }
 
-Outputs Cases::read_written(Case& one) {
+Outputs Cases::read_written(const Buffers& buffers, const Axes& axes) {
     Outputs outputs;
     for (const TensorSpec* tensor : written_tensors(*task_.op)) {
-        Tensor whole(tensor->dtype, {buffer_elements(*tensor, one.axes)});
-        device_.read(one.buffers.at(tensor->name), 0, whole.bytes);
+        Tensor whole(tensor->dtype, {buffer_elements(*tensor, axes)});
+        device_.read(buffers.at(tensor->name), 0, whole.bytes);
         outputs.emplace(tensor->name, std::move(whole));
     }
     return outputs;
 }
 
-std::string Cases::changed_input(Case& one) {
+/// Hashes are compared where they are made on the device, bytes only where they differ.
+std::string Cases::changed_input(Case& one, const Buffers& buffers) {
     for (const TensorSpec& input : task_.op->inputs) {
         if (input.inout) continue;
         const std::vector<std::byte>& wanted = one.inputs.at(input.name).bytes;
+        const BufferId buffer = buffers.at(input.name);
+        if (const Region whole{buffer, 0, wanted.size()};
+            device_.info().kind == DeviceKind::cuda &&
+            device_.hashes(std::span(&whole, 1)).front() == one.hashes.at(input.name))
+            continue;
         if (read_back_.size() < wanted.size()) read_back_.resize(wanted.size());
         const std::span<std::byte> seen = std::span(read_back_).first(wanted.size());
-        device_.read(one.buffers.at(input.name), 0, seen);
+        device_.read(buffer, 0, seen);
         if (std::memcmp(seen.data(), wanted.data(), wanted.size()) == 0) continue;
-        device_.write(one.buffers.at(input.name), 0, wanted);
+        device_.write(buffer, 0, wanted);
         const auto at =
             static_cast<int64_t>(std::mismatch(seen.begin(), seen.end(), wanted.begin()).first - seen.begin()) /
             size_bytes(input.dtype);
@@ -202,7 +219,7 @@ void Cases::trim() {
 
 void Cases::forget() {
     for (const auto& [key, one] : cases_)
-        if (one) one->buffers.clear();
+        if (one) one->buffers.clear(), one->moved.clear();
     if (trusted_) trusted_->forget();
     reference_.forget();
 }

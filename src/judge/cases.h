@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "judge/acceptance.h"
@@ -16,15 +17,19 @@
 namespace recuda {
 
 struct Case {
-    explicit Case(Device& device) : buffers(device) {}
+    explicit Case(Device& device) : buffers(device), moved(device) {}
 
     Axes axes;
     Battery battery = Battery::normal;
+    unsigned variant = 0;
     InputContents inputs;
-    Buffers buffers;  // inputs and outputs; empty: not on the device
+    std::map<std::string, uint64_t, std::less<>> hashes;  // of the inputs' buffers
+    Buffers buffers;  // inputs and outputs, guarded after their ends; empty: not on the device
+    Buffers moved;    // the same guarded before their beginnings; made when it is asked for
     Outputs answers;  // the reference's, of tensors that outputs are judged by: scores of a choice, the choice itself
     std::map<std::string, Expected, std::less<>> expected;  // by written tensor
     std::map<std::string, OwnError, std::less<>> own;       // the trusted implementation's, where there is one
+    double trusted_ns = 0;                                  // its time on the device; 0: unknown
     uint64_t last_use = 0;
 
     uint64_t bytes() const;
@@ -38,17 +43,21 @@ class Cases {
     /// The program whose own errors bound others'. Only workloads that it was built for have one.
     void trust(std::unique_ptr<Program> trusted);
 
-    /// The case, complete and on the device. Throws Error where the reference does not run or the trusted
-    /// implementation is wrong.
-    Case& at(const Axes& axes, Battery battery);
+    /// The case, complete and on the device. `variant` tells inputs of one kind apart: each has data of its own. Throws
+    /// Error where the reference does not run or the trusted implementation is wrong.
+    Case& at(const Axes& axes, Battery battery, unsigned variant = 0);
+    /// Its other buffers, with the inputs in them.
+    Buffers& moved(Case& one);
 
     /// Puts a case's buffers in the state that a run must find: inout tensors as they were, outputs `poison` and
     /// uninitialised.
     void reset(Case& one, std::byte poison);
     /// Whole buffers of the written tensors.
-    Outputs read_written(Case& one);
+    Outputs read_written(const Buffers& buffers, const Axes& axes);
+    Outputs read_written(Case& one) { return read_written(one.buffers, one.axes); }
     /// The first input that is no longer as it was, "" where all are; it is put right.
-    std::string changed_input(Case& one);
+    std::string changed_input(Case& one) { return changed_input(one, one.buffers); }
+    std::string changed_input(Case& one, const Buffers& buffers);
 
     /// Judges outputs (dense rows) by every criterion; null `own` where the trusted implementation's errors must not
     /// count.
@@ -62,7 +71,7 @@ class Cases {
     void reseed(uint64_t seed);
 
  private:
-    void load(Case& one);
+    void load(Case& one, Buffers& buffers, Guard guard);
     void answer(Case& one);
     void measure_trusted(Case& one);
     Expected expected_of(const Case& one, const TensorSpec& spec, const Tensor& answer) const;
@@ -75,7 +84,7 @@ class Cases {
     std::unique_ptr<Program> trusted_;
     uint64_t seed_;
     uint64_t uses_ = 0;
-    std::map<std::pair<Axes, Battery>, std::unique_ptr<Case>> cases_;
+    std::map<std::tuple<Axes, Battery, unsigned>, std::unique_ptr<Case>> cases_;
     std::vector<std::byte> read_back_;  // of inputs, kept because a fresh page costs more than its bytes
 };
 

@@ -48,9 +48,9 @@ std::vector<Way> ways(const BaselineParts& parts, const std::string& library, co
         plan.scratch.push_back({.name = kWorkspace, .bytes = algorithm.workspace_bytes});
         all.push_back({algorithm.words, [&benchmark = parts.benchmark, &spec = *parts.place.task.op->product, axes,
                                          plan = std::move(plan), chosen = std::move(chosen)](uint32_t samples) {
-                           return benchmark.time({axes, plan, false,
-                                                  [&](const Places& places) { return launches(spec, chosen, places); }},
-                                                 samples);
+                           return benchmark.time(
+                               {axes, plan, [&](const Places& places) { return launches(spec, chosen, places); }, {}},
+                               samples);
                        }});
     }
     return all;

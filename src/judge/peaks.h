@@ -1,8 +1,8 @@
-// What the card's memory gives: read and copy bandwidth, measured with kernels of our own when a session begins.
+// What the card gives: read and copy bandwidth of its memory, and the rate of its matrix units, measured with kernels
+// of our own (peak_kernels.h) when a session begins.
 //
-// The buffers are 16 times the L2 (at most a sixteenth of the memory each), every thread moves 16 bytes at a time, the
-// grid fills the card and strides over the buffer. A data sheet's number is what no kernel reaches, and cards with
-// shared memory have none; a share of what was measured on this card on this day is what a kernel can be held against.
+// A data sheet's number is what no kernel reaches, and cards with shared memory have none; a share of what was measured
+// on this card on this day is what a kernel can be held against.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,31 @@ struct Bandwidth {
     std::string method;
 };
 
+/// Products of bf16 matrices, likewise.
+struct MatrixRate {
+    double flops_per_ns = 0, low = 0, high = 0;  // 1 flop/ns = 1 GFLOP/s
+    double flops = 0;                            // of one run
+    std::vector<double> samples_ns;
+    double clock_mhz = 0;
+    std::string instruction, method;
+    bool full_rate = false;  // no other instruction of the card is faster
+    std::string problem;     // why there is none on a device that measures time
+};
+
 struct Peaks {
     Bandwidth read, copy;  // a copied byte counts twice, as read and as written; empty where not measured
-    std::string problem;   // why there is no measurement on a device that measures time
+    MatrixRate mma;
+    std::string problem;  // why there is no bandwidth on a device that measures time
 
     /// The larger of both: what kernels are held against. 0 where not measured.
     double bytes_per_ns() const;
+    /// What no program of operands with this many bits can outrun; 0 where unknown. Operands of 8 bits are multiplied
+    /// at twice the rate of 16.
+    double most_flops_per_ns(unsigned operand_bits) const;
 };
 
-/// Measures on a device that measures time, in about half a second; nothing on others. Never throws for what the device
-/// or the compiler does not do: `problem` says it.
+/// Measures on a device that measures time, in about a second; nothing on others. Never throws for what the device or
+/// the compiler does not do: `problem` says it.
 Peaks measure_peaks(Device& device, Builder& builder, const std::string& target);
 
 nlohmann::json to_json(const Peaks& peaks);

@@ -1,6 +1,7 @@
 #include "judge/program.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 
 namespace recuda {
@@ -27,23 +28,27 @@ Argument argument_of(const PlannedArgument& planned, const Places& places) {
         }
         case PlannedArgument::Kind::tensor_map: {
             const Place& place = place_of(places, planned.name);
-            assert(place.offset_bytes == 0);
             argument.kind = Argument::Kind::tensor_map;
             argument.tensor_map = std::make_shared<const TensorMap>(
                 TensorMap{place.buffer, std::string(name(planned.dtype)), planned.tensor_map.dims,
                           planned.tensor_map.strides_bytes, planned.tensor_map.box, planned.tensor_map.swizzle,
-                          planned.tensor_map.element_strides, planned.tensor_map.nan_fill});
+                          planned.tensor_map.element_strides, planned.tensor_map.nan_fill, place.offset_bytes});
             break;
         }
     }
     return argument;
 }
 
+uint64_t next_serial() {
+    static std::atomic<uint64_t> next = 1;
+    return next++;
+}
+
 }  // namespace
 
 Program::Program(Device& device, Compilation compilation, std::vector<std::vector<Binary>> built,
                  const DeviceLimits& limits)
-    : device_(device), compilation_(std::move(compilation)), built_(std::move(built)) {
+    : serial_(next_serial()), device_(device), compilation_(std::move(compilation)), built_(std::move(built)) {
     assert(built_.size() == compilation_.requests.size());
     for (Compilation::Use& use : compilation_.uses) fit(use.plan, built_[use.request], limits);
 }
@@ -54,13 +59,6 @@ size_t Program::workload_of(const Axes& axes) const {
     size_t workload = 0;
     while (workload < workloads() && this->axes(workload) != axes) ++workload;
     return workload;
-}
-
-bool Program::has_tensor_maps(size_t workload) const {
-    for (const PlannedLaunch& launch : plan(workload).launches)
-        for (const PlannedArgument& argument : launch.arguments)
-            if (argument.kind == PlannedArgument::Kind::tensor_map) return true;
-    return false;
 }
 
 std::vector<Launch> Program::launches(size_t workload, const Places& places) {

@@ -26,12 +26,13 @@ class Program {
     ~Program();
     Program(const Program&) = delete;
 
+    /// Of all programs of this process, this one's own.
+    uint64_t serial() const { return serial_; }
     size_t workloads() const { return compilation_.uses.size(); }
     const Axes& axes(size_t workload) const { return compilation_.uses[workload].axes; }
     const LaunchPlan& plan(size_t workload) const { return compilation_.uses[workload].plan; }
     /// Where these axes stand among the workloads; workloads() where they do not.
     size_t workload_of(const Axes& axes) const;
-    bool has_tensor_maps(size_t workload) const;
     const std::vector<std::vector<Binary>>& built() const { return built_; }
 
     /// The launches of a workload; `places` has every tensor and scratch that they name. Throws Error where a binary
@@ -47,6 +48,7 @@ class Program {
     Launch launch(const Compilation::Use& use, const PlannedLaunch& planned, const Places& places);
     ModuleId module(size_t request, uint32_t unit);
 
+    uint64_t serial_;
     Device& device_;
     Compilation compilation_;
     std::vector<std::vector<Binary>> built_;

@@ -12,8 +12,8 @@ std::vector<const TensorSpec*> written_tensors(const Op& op) {
     return written;
 }
 
-BufferId Buffers::add(const std::string& name, uint64_t bytes) {
-    const BufferId buffer = device_->allocate(name, bytes);
+BufferId Buffers::add(const std::string& name, uint64_t bytes, std::optional<Guard> guard) {
+    const BufferId buffer = guard ? device_->allocate_guarded(name, bytes, *guard) : device_->allocate(name, bytes);
     places_[name] = {buffer, 0};
     return buffer;
 }
@@ -29,9 +29,10 @@ void Buffers::clear() {
     places_.clear();
 }
 
-Scratch::Scratch(Device& device, const LaunchPlan& plan) : device_(device), buffers_(device) {
+Scratch::Scratch(Device& device, const LaunchPlan& plan, std::optional<Guard> guard)
+    : device_(device), buffers_(device) {
     for (const PlannedScratch& scratch : plan.scratch)
-        (scratch.zeroed ? zeroed_ : others_).push_back(buffers_.add(scratch.name, scratch.bytes));
+        (scratch.zeroed ? zeroed_ : others_).push_back(buffers_.add(scratch.name, scratch.bytes, guard));
 }
 
 void Scratch::reset(std::byte poison) {

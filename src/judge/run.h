@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ class Buffers {
     Buffers& operator=(Buffers&&) = delete;
     ~Buffers() { clear(); }
 
-    BufferId add(const std::string& name, uint64_t bytes);
+    /// With a guard: against that end of its memory (Device::allocate_guarded).
+    BufferId add(const std::string& name, uint64_t bytes, std::optional<Guard> guard = {});
     /// Frees all; does nothing where the device has lost them.
     void clear();
     bool empty() const { return places_.empty(); }
@@ -44,12 +46,14 @@ class Buffers {
 /// The workspace of a plan.
 class Scratch {
  public:
-    Scratch(Device& device, const LaunchPlan& plan);
+    Scratch(Device& device, const LaunchPlan& plan, std::optional<Guard> guard = {});
     /// As every run must find it: zeros where the plan says `zeroed`, else `poison`, uninitialised.
     void reset(std::byte poison);
     const Places& places() const { return buffers_.places(); }
     /// Those that every run must find zeroed.
     const std::vector<BufferId>& zeroed() const { return zeroed_; }
+    /// The others: no run may rely on what it finds there.
+    const std::vector<BufferId>& others() const { return others_; }
 
  private:
     Device& device_;

@@ -62,6 +62,12 @@ void conclude(Evaluation& evaluation, Outcome outcome, const std::string& log) {
     if (!log.empty()) evaluation.verdict.log = log;
 }
 
+/// Whether a kernel ended the process that held the GPU: a fault that the hardware found, a run past its deadline.
+bool took_process_down(const Verdict& verdict, const DeviceInfo& info) {
+    return info.kind == DeviceKind::cuda && verdict.reports.empty() &&
+           (verdict.outcome == Outcome::faulted || verdict.outcome == Outcome::timed_out);
+}
+
 /// Launches of the first workload, each with what its own entry uses.
 std::vector<BuiltLaunch> built_launches(const Program& program) {
     std::vector<BuiltLaunch> launches;
@@ -200,6 +206,17 @@ Evaluation Session::turned_down(const Candidate& candidate, const Built& built, 
 void Session::verify_into(Judged& judged, Program& program, Depth depth, const VerifyOptions& options) {
     const auto start = Clock::now();
     Verified verified = verify(program, workloads(depth), task_, *device_, cases_, options);
+    if (took_process_down(verified.verdict, info())) {
+        // Once more, alone in a fresh process: what an earlier job or the card did is not this candidate's fault.
+        const std::string first = fmt::format("{}: {}", name(verified.verdict.outcome), verified.verdict.log);
+        options.forget();
+        verified = verify(program, workloads(depth), task_, *device_, cases_, options);
+        verified.verdict.log +=
+            verified.verdict.outcome == Outcome::correct
+                ? fmt::format("a first attempt failed and did not do so again, alone in a fresh process; it was {}",
+                              first)
+                : "it failed twice, the second time alone in a fresh process\n";
+    }
     Evaluation& evaluation = judged.evaluation;
     evaluation.verify_seconds = seconds_since(start);
     judged.stopped = verified.stopped;
@@ -228,12 +245,25 @@ void Session::estimate_into(Evaluation& evaluation, const Program& program, cons
     evaluation.estimate = geometric_mean(estimates);
 }
 
+/// Measures; what takes its process down is tried once more, in a fresh one.
+Measured Session::measure_alone(Evaluation& evaluation, Program& program, const Axes& axes, Depth depth) {
+    const uint32_t samples = depth == Depth::screen ? kScreenSamples : kWholeSamples;
+    Measured measured = benchmark_.measure(program, program.workload_of(axes), samples);
+    if (measured.outcome != Outcome::faulted && measured.outcome != Outcome::timed_out) return measured;
+    forget(program);
+    const std::string first = fmt::format("{}: {}", name(measured.outcome), measured.log);
+    measured = benchmark_.measure(program, program.workload_of(axes), samples);
+    if (measured.outcome == Outcome::correct)
+        evaluation.verdict.log += fmt::format(
+            "a first timing at {} failed and did not do so again, in a fresh process; it was {}\n", shown(axes), first);
+    return measured;
+}
+
 void Session::measure_into(Evaluation& evaluation, Program& program, Depth depth) {
     std::vector<double> medians;
     evaluation.measurements.clear();
     for (const Axes& axes : measured_axes()) {
-        Measured measured = benchmark_.measure(program, program.workload_of(axes),
-                                               depth == Depth::screen ? kScreenSamples : kWholeSamples);
+        Measured measured = measure_alone(evaluation, program, axes, depth);
         if (measured.outcome == Outcome::correct || measured.outcome == Outcome::impossible) {
             medians.push_back(measured.measurement.median_ns);
             evaluation.measurements.push_back(std::move(measured.measurement));

@@ -79,6 +79,7 @@ class Session {
     void judge_built(Judged& judged, Built built, Depth depth, bool stop_at_failure, const std::stop_token& stop);
     void verify_into(Judged& judged, Program& program, Depth depth, const VerifyOptions& options);
     void estimate_into(Evaluation& evaluation, const Program& program, const Verified& verified) const;
+    Measured measure_alone(Evaluation& evaluation, Program& program, const Axes& axes, Depth depth);
     void measure_into(Evaluation& evaluation, Program& program, Depth depth);
     void forget(Program& program);
     void forget_all();

@@ -14,6 +14,7 @@ namespace {
 // Outputs are filled with one of these before a run. The first is a NaN in every floating type and -1 as an integer. An
 // element that still has it may be unwritten or a result; only an unwritten one has the second in a second run.
 constexpr std::byte kPoison{0xff}, kOtherPoison{0x5a};
+constexpr unsigned kDeterminismRuns = 5;  // of an exact task on a GPU
 constexpr size_t kLogBytes = 8 << 10;
 
 /// What one input showed.
@@ -53,6 +54,7 @@ class WorkloadRun {
         Shown shown = first_run(one, battery);
         if (shown.outcome != Outcome::correct) return shown;
         if (Shown other = other_schedules(one); other.outcome != Outcome::correct) return other;
+        if (Shown elsewhere = moved_run(one); elsewhere.outcome != Outcome::correct) return elsewhere;
         if (task_.op->exact && shows_order(battery)) return repeated(one, std::move(shown));
         return shown;
     }
@@ -66,8 +68,10 @@ class WorkloadRun {
             return shown;
         };
         try {
-            if (!scratch_) scratch_.emplace(device_, program_.plan(workload_));
+            if (!scratch_) scratch_.emplace(device_, program_.plan(workload_), Guard::after);
         } catch (const DeviceLost&) {
+            throw;
+        } catch (const DeviceWedged&) {
             throw;
         } catch (const Error& error) {
             return failed(Outcome::faulted, error);
@@ -75,6 +79,8 @@ class WorkloadRun {
         try {
             launches_ = program_.launches(workload_, merged(one.buffers.places(), scratch_->places()));
         } catch (const DeviceLost&) {
+            throw;
+        } catch (const DeviceWedged&) {
             throw;
         } catch (const Error& error) {
             return failed(device_.info().kind == DeviceKind::vgpu ? Outcome::unsupported : Outcome::launch_refused,
@@ -86,17 +92,48 @@ class WorkloadRun {
     Shown first_run(Case& one, Battery battery) {
         Shown shown =
             run(one, kPoison,
-                {.deadline_s = deadline_s(), .checks = true, .count = options_.count && battery == Battery::normal});
+                {.deadline_s = deadline_s(one), .checks = true, .count = options_.count && battery == Battery::normal});
         if (shown.outcome != Outcome::correct) return shown;
         first_ = cases_.read_written(one);
         if (const std::string changed = cases_.changed_input(one); !changed.empty()) return wrong(changed);
         if (may_be_unwritten(first_)) {
-            Shown second = run(one, kOtherPoison, {.deadline_s = deadline_s(), .checks = true, .count = false});
+            Shown second = run(one, kOtherPoison, {.deadline_s = deadline_s(one), .checks = true, .count = false});
             if (second.outcome != Outcome::correct) return second;
-            if (const std::string unwritten = unwritten_element(one, cases_.read_written(one)); !unwritten.empty())
+            if (const std::string unwritten = unwritten_element(one, cases_.read_written(one), {}); !unwritten.empty())
                 return wrong(unwritten);
         }
         return judged(one, std::move(shown), first_);
+    }
+
+    /// On a GPU: the same input at other addresses, against the other end of its pages, and over outputs that hold
+    /// plausible values at the wrong places, so that a kernel that looks whether there is poison finds none. The first
+    /// run's bits must come again, or values that are as right.
+    Shown moved_run(Case& one) {
+        if (device_.info().kind != DeviceKind::cuda) return {};
+        const Buffers& buffers = cases_.moved(one);
+        Outputs plausible;
+        for (const auto& [name, tensor] : first_) {
+            Tensor shifted = tensor;
+            const auto middle = static_cast<std::ptrdiff_t>((tensor.bytes.size() / size_bytes(tensor.dtype) + 1) / 2 *
+                                                            size_bytes(tensor.dtype));
+            std::rotate(shifted.bytes.begin(), shifted.bytes.begin() + middle, shifted.bytes.end());
+            plausible.emplace(name, std::move(shifted));
+        }
+        for (const TensorSpec& output : task_.op->outputs)
+            device_.write(buffers.at(output.name), 0, plausible.at(output.name).bytes);
+        for (const TensorSpec& input : task_.op->inputs)
+            if (input.inout) device_.write(buffers.at(input.name), 0, one.inputs.at(input.name).bytes);
+        scratch_->reset(kOtherPoison);
+        Execution execution = device_.run(program_.launches(workload_, merged(buffers.places(), scratch_->places())),
+                                          {.deadline_s = deadline_s(one), .count = false});
+        Shown shown{execution.outcome, {}, std::move(execution.reports), std::move(execution.log), nullptr};
+        if (shown.outcome != Outcome::correct) return shown;
+        if (const std::string changed = cases_.changed_input(one, buffers); !changed.empty()) return wrong(changed);
+        const Outputs second = cases_.read_written(buffers, one.axes);
+        if (const std::string unwritten = unwritten_element(one, second, plausible); !unwritten.empty())
+            return wrong(unwritten);
+        if (same_bits(dense_outputs(task_, one.axes, second), dense_outputs(task_, one.axes, first_))) return shown;
+        return judged(one, std::move(shown), second);
     }
 
     /// All orders but the natural one; what the first that fails shows.
@@ -115,7 +152,8 @@ class WorkloadRun {
     }
 
     Shown other_run(Case& one, std::byte poison, uint64_t seed) {
-        Shown shown = run(one, poison, {.deadline_s = deadline_s(), .schedule = seed, .checks = true, .count = false});
+        Shown shown =
+            run(one, poison, {.deadline_s = deadline_s(one), .schedule = seed, .checks = true, .count = false});
         if (shown.outcome != Outcome::correct) return shown;
         const Outputs outputs = cases_.read_written(one);
         if (schedules_.bitwise)
@@ -137,16 +175,19 @@ class WorkloadRun {
         return "";
     }
 
-    /// An exact task's second run must give the first one's bits; where the device can, in another order of warps and
-    /// blocks, which a GPU chooses as it likes.
+    /// An exact task's further runs must give the first one's bits: on the virtual GPU in another order of warps and
+    /// blocks, on a GPU, which orders blocks as it likes, beside other work that disturbs it.
     Shown repeated(Case& one, Shown shown) {
-        const bool orders = device_.info().kind == DeviceKind::vgpu;
-        Shown again = run(one, kPoison,
-                          {.deadline_s = deadline_s(), .schedule = orders ? 1u : 0u, .checks = true, .count = false});
-        if (again.outcome != Outcome::correct) return again;
-        if (same_bits(cases_.read_written(one), first_)) return shown;
-        return wrong(fmt::format("a second run{} gave other bits than the first",
-                                 orders ? ", in another order of warps and blocks," : ""));
+        const bool cuda = device_.info().kind == DeviceKind::cuda;
+        for (unsigned i = 1; i < (cuda ? kDeterminismRuns : 2); ++i) {
+            Shown again = run(one, kPoison,
+                              {.deadline_s = deadline_s(one), .schedule = cuda ? 0u : 1u, .count = false, .noise = cuda});
+            if (again.outcome != Outcome::correct) return again;
+            if (!same_bits(cases_.read_written(one), first_))
+                return wrong(fmt::format("a second run{} gave other bits than the first",
+                                         cuda ? "" : ", in another order of warps and blocks,"));
+        }
+        return shown;
     }
 
     Shown run(Case& one, std::byte poison, const RunOptions& options) {
@@ -166,10 +207,12 @@ class WorkloadRun {
         return shown;
     }
 
-    /// A stretch of time that no honest run needs, but short enough that a hanging one does not hold up a search.
-    double deadline_s() const {
+    /// A stretch of time that no honest run needs, but short enough that a hanging one does not hold up a search: fifty
+    /// times what the trusted implementation took.
+    double deadline_s(const Case& one) const {
         if (options_.deadline_s > 0) return options_.deadline_s;
         if (device_.info().kind == DeviceKind::vgpu) return 60;
+        if (one.trusted_ns > 0) return std::max(1.0, 50e-9 * one.trusted_ns);
         return 2 + static_cast<double>(bytes_of(task_, program_.axes(workload_))) * 1e-9;
     }
 
@@ -178,6 +221,13 @@ class WorkloadRun {
         const auto first = tensor.bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(index) * size);
         return std::all_of(first, first + static_cast<std::ptrdiff_t>(size),
                            [&](std::byte byte) { return byte == poison; });
+    }
+
+    static bool same_element(const Tensor& a, const Tensor& b, int64_t index) {
+        const size_t size = size_bytes(a.dtype), at = static_cast<size_t>(index) * size;
+        return std::equal(a.bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                          a.bytes.begin() + static_cast<std::ptrdiff_t>(at + size),
+                          b.bytes.begin() + static_cast<std::ptrdiff_t>(at));
     }
 
     bool may_be_unwritten(const Outputs& outputs) const {
@@ -189,13 +239,17 @@ class WorkloadRun {
         });
     }
 
-    std::string unwritten_element(const Case& one, const Outputs& second) const {
+    /// What holds in both runs what it held before: kPoison, and `under` (empty: kOtherPoison).
+    std::string unwritten_element(const Case& one, const Outputs& second, const Outputs& under) const {
         for (const TensorSpec& output : task_.op->outputs) {
             const Tensor before = dense_rows(output, one.axes, first_.at(output.name)),
                          after = dense_rows(output, one.axes, second.at(output.name));
+            const Tensor held = under.empty() ? Tensor() : dense_rows(output, one.axes, under.at(output.name));
             int64_t count = 0, first = 0;
             for (int64_t i = after.size(); i-- > 0;)
-                if (is_poison(before, i, kPoison) && is_poison(after, i, kOtherPoison)) ++count, first = i;
+                if (is_poison(before, i, kPoison) &&
+                    (under.empty() ? is_poison(after, i, kOtherPoison) : same_element(after, held, i)))
+                    ++count, first = i;
             if (count > 0)
                 return fmt::format("{} element{} of the output {} never written, first {}", count,
                                    count == 1 ? "" : "s", output.name + (count == 1 ? " was" : " were"),

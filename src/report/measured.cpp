@@ -86,6 +86,14 @@ std::string remarks(const Evaluation& best) {
         text +=
             "- times are of the sessions of the proof, each with a fresh process, memory and inputs; ratios come from "
             "samples taken in turns with the baseline, not from the medians of this table\n";
+    for (const Measurement& measurement : best.measurements) {
+        if (!measurement.warm_ns) continue;
+        text += fmt::format("- best at {} on warm data: {}", shown(measurement.axes), shown_time(*measurement.warm_ns));
+        if (measurement.floor_ns > 0)
+            text += fmt::format("; cold data cannot be done with much faster than {}, by {}",
+                                shown_time(measurement.floor_ns), measurement.floor_of);
+        text += "\n";
+    }
     for (const Measurement& measurement : best.measurements)
         text += fmt::format("- method at {}: {}\n", shown(measurement.axes), measurement.method);
     for (const BaselineMeasurement& other : best.baseline_measurements)
@@ -128,6 +136,13 @@ std::string shown_peaks(const Json& peaks) {
                             number_from_json(one.at("high")), one.at("samples_ns").size(),
                             shown_bytes(one.at("bytes").get<double>()));
     }
+    // Runs of the first version have no such rate.
+    if (const Json mma = peaks.value("mma", Json::object()); mma.contains("flops_per_ns"))
+        text += fmt::format("- measured matrix rate: {:.1f} TFLOP/s ({:.1f} to {:.1f}; {} samples, {}{})\n",
+                            number_from_json(mma.at("flops_per_ns")) / 1e3, number_from_json(mma.at("low")) / 1e3,
+                            number_from_json(mma.at("high")) / 1e3, mma.at("samples_ns").size(),
+                            mma.at("instruction").get<std::string>(),
+                            mma.at("full_rate").get<bool>() ? "" : ", which is not the card's fastest");
     return text;
 }
 

@@ -56,6 +56,31 @@ NEXT:
     ret;
 }
 
+// out[0] = the byte at p + offset
+.visible .entry peek(.param .u64 p, .param .s64 offset, .param .u64 out)
+{
+    .reg .u32 %r<2>; .reg .u64 %d<4>;
+    ld.param.u64 %d1, [p]; ld.param.u64 %d2, [offset]; ld.param.u64 %d3, [out];
+    add.u64 %d1, %d1, %d2;
+    ld.volatile.global.u8 %r1, [%d1];
+    st.global.u32 [%d3], %r1;
+    ret;
+}
+
+// out[0] = 7, but only while state[0] is not 7, which it then is
+.visible .entry once(.param .u64 out, .param .u64 state)
+{
+    .reg .pred %p<2>; .reg .u32 %r<3>; .reg .u64 %d<3>;
+    ld.param.u64 %d1, [out]; ld.param.u64 %d2, [state];
+    mov.u32 %r1, 7;
+    ld.volatile.global.u32 %r2, [%d2];
+    setp.eq.u32 %p1, %r2, 7;
+    @%p1 ret;
+    st.global.u32 [%d1], %r1;
+    st.global.u32 [%d2], %r1;
+    ret;
+}
+
 // waits until *p is 1, which nobody ever stores
 .visible .entry endless(.param .u64 p)
 {

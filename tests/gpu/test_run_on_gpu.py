@@ -50,9 +50,40 @@ class RunOnGpu(unittest.TestCase):
             self.assertAlmostEqual(measurement["share_of_peak"], measurement["bytes_per_ns"] / peaks["bytes_per_ns"])
         self.assertEqual(again["agrees"], True, again["why"])
         self.assertIn("![sessions of the proof](ratios.svg)", report)
+        mma = peaks["mma"]
+        if mma.get("instruction", "").startswith("wgmma"):  # 4096 operations a cycle and SM
+            sms = int(re.search(r"(\d+) SMs", environment["device"])[1])
+            self.assertGreater(mma["flops_per_ns"], 0.7 * 4.096 * sms * mma["clock_mhz"])
+            self.assertLess(mma["flops_per_ns"], 1.02 * 4.096 * sms * mma["clock_mhz"])
+        whole = [line for line in lines if line["stage"] == "whole" and line["outcome"] == "correct"]
+        self.assertTrue(whole)
+        for line in whole:
+            for measurement in line["measurements"]:
+                self.assertEqual(measurement["floor_of"], "memory")
+                self.assertGreater(measurement["median_ns"], 0.95 * measurement["floor_ns"])
+                self.assertEqual(len(measurement["warm_samples_ns"]), 10)
+                self.assertLess(measurement["warm_ns"], 1.05 * measurement["median_ns"])
+                self.assertIn("outputs of every run hashed after each sample and wiped", measurement["method"])
         self.assertIn("- measured memory bandwidth, read: ", report)
         self.assertIn("| best |", report)
         self.assertIn("Measured bandwidth of this ", table)
+
+    def test_an_access_beyond_a_buffer_faults(self):
+        text = (ROOT / "tests/fixtures/kernels/plain.cu").read_text()
+        store = "        y[(long long)blockIdx.x * H + i] ="
+        for name, there in (("after", "w[H + 4096]"), ("before", "w[-1]")):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                file = pathlib.Path(folder) / "far.cu"
+                self.assertIn(store, text)
+                file.write_text(text.replace(store, f"        if (__bfloat162float({there}) != 77777.f)\n{store}"))
+                told = subprocess.run([PROGRAM, "check", file, "--task", "nano30b_rmsnorm", "--axes", "T=1", "--device",
+                                       "cuda", "--json"], capture_output=True, text=True, cwd=folder)
+                self.assertEqual(told.returncode, 3, told.stderr)
+                found = json.loads(told.stdout)
+                self.assertEqual(found["outcome"], "faulted")
+                if not found["reports"]:  # of the card itself, not of a virtual GPU that was asked first
+                    self.assertIn("CUDA_ERROR_ILLEGAL_ADDRESS", found["log"])
+                    self.assertIn("it failed twice", found["log"])
 
 
     def test_baselines_of_a_projection(self):

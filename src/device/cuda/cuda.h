@@ -18,7 +18,9 @@ struct CudaOptions {
 /// GPU `ordinal` behind a fresh worker process (this program, run as `cuda-rlm worker`). Throws Error when there is no
 /// such GPU. When a kernel kills the worker, faults the GPU or outlasts its deadline, the run that did it is `faulted`
 /// or `timed_out`, and the next call starts another worker; buffers and modules of the old one are gone: using their
-/// ids throws DeviceLost, freeing and unloading them does nothing. One thread at a time.
+/// ids throws DeviceLost, freeing and unloading them does nothing. The new worker must do a small job within 10 s, else
+/// every call throws DeviceWedged. While another process has the GPU, this one waits and says so on stderr. One thread
+/// at a time.
 std::unique_ptr<Device> make_cuda(const CudaOptions& options = {});
 
 /// What `cuda-rlm worker --device N` does: serves one in-process CUDA device over stdin/stdout until the pipe closes.
@@ -34,6 +36,9 @@ struct CudaSurvey {
 /// `command` is what prints the survey; empty: this program as `worker --survey`. Never throws: a driver that crashes
 /// or hangs (20 s) is a `problem`.
 CudaSurvey survey_cuda(const std::vector<std::string>& command = {});
+
+/// Who uses the GPU of that UUID now, "" where nobody does: "process 4711 (cuda-rlm run --task …)".
+std::string cuda_holder(const std::string& uuid);
 
 /// What `cuda-rlm worker --survey` does: asks the driver in this process and prints one JSON object. Returns the exit
 /// status.

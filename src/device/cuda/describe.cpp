@@ -14,6 +14,17 @@ uint32_t max_cluster_blocks(bool has_clusters, int major) {
     return major == 9 || major == 10 ? 16 : 8;
 }
 
+/// "GPU-8f3c2a10-…", as nvidia-smi prints it.
+std::string uuid_of(const Driver& driver, CUdevice device) {
+    CUuuid uuid{};
+    if (driver.cuDeviceGetUuid(&uuid, device) != CUDA_SUCCESS) return "";
+    std::string text = "GPU";
+    for (size_t i = 0; i < sizeof uuid.bytes; ++i)
+        text += fmt::format("{}{:02x}", i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                            static_cast<unsigned char>(uuid.bytes[i]));
+    return text;
+}
+
 }  // namespace
 
 int count_gpus(const Driver& driver) {
@@ -62,6 +73,7 @@ DeviceInfo describe(const Driver& driver, int ordinal) {
     info.memory_bytes_per_ns = 2.0 * attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
                                (attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8.0) / 1e6;
     info.driver = driver.version();
+    info.uuid = uuid_of(driver, device);
     info.ordinal = ordinal;
     return info;
 }

@@ -1,7 +1,6 @@
 #include "device/cuda/guarded_memory.h"
 
 #include <algorithm>
-#include <cstring>
 #include <random>
 
 namespace recuda::cuda {
@@ -9,7 +8,6 @@ namespace {
 
 constexpr uint64_t kCanaryBytes = 4096;
 constexpr uint64_t kAlignment = 256, kPlaces = 32;  // a buffer begins at one of so many multiples of the alignment
-constexpr size_t kBuffersAtOnce = 64;               // whose canaries come back in one wait
 constexpr size_t kReportLimit = 16;
 
 uint64_t entropy() {
@@ -17,28 +15,53 @@ uint64_t entropy() {
     return uint64_t{device()} << 32 | device();
 }
 
+uint64_t aligned(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+[[noreturn]] void no_memory(const Driver& driver, CUresult result, const std::string& name, uint64_t bytes) {
+    size_t free = 0, total = 0;
+    driver.cuMemGetInfo(&free, &total);
+    throw Error("cannot allocate {} bytes of GPU memory for `{}` ({} of {} bytes are free): {}", bytes, name, free,
+                total, driver.words(result));
+}
+
 }  // namespace
 
-GuardedMemory::GuardedMemory(const Driver& driver, CUstream stream)
-    : driver_(driver),
-      stream_(stream),
-      random_(entropy()),
-      pattern_(kCanaryBytes),
-      staging_(make_host_memory(driver, kBuffersAtOnce * 2 * kCanaryBytes)) {
+GuardedMemory::GuardedMemory(const Driver& driver, CUstream stream, OwnKernels& kernels)
+    : driver_(driver), stream_(stream), kernels_(kernels), random_(entropy()), pattern_(kCanaryBytes) {
     for (std::byte& byte : pattern_) byte = static_cast<std::byte>(random_.next() >> 56);
+    CUdeviceptr memory = 0;
+    driver_.check(driver_.cuMemAlloc(&memory, kCanaryBytes), "allocate the guard bands' pattern");
+    pattern_there_ = DeviceMemory(driver_, memory);
+    driver_.check(driver_.cuMemcpyHtoDAsync(memory, pattern_.data(), kCanaryBytes, stream_), "write guard bands");
 }
 
 BufferId GuardedMemory::allocate(std::string name, uint64_t bytes) {
     const uint64_t place = kAlignment * random_.below(kPlaces);
     CUdeviceptr base = 0;
     const CUresult result = driver_.cuMemAlloc(&base, kPlaces * kAlignment + bytes + 2 * kCanaryBytes);
-    if (result != CUDA_SUCCESS) {
-        size_t free = 0, total = 0;
-        driver_.cuMemGetInfo(&free, &total);
-        throw Error("cannot allocate {} bytes of GPU memory for `{}` ({} of {} bytes are free): {}", bytes, name, free,
-                    total, driver_.words(result));
-    }
-    Buffer buffer{std::move(name), DeviceMemory(driver_, base), base + place + kCanaryBytes, bytes};
+    if (result != CUDA_SUCCESS) no_memory(driver_, result, name, bytes);
+    Buffer buffer{.name = std::move(name), .memory = DeviceMemory(driver_, base)};
+    buffer.address = base + place + kCanaryBytes;
+    buffer.bytes = bytes;
+    buffer.before = buffer.after = kCanaryBytes;
+    return keep(std::move(buffer));
+}
+
+BufferId GuardedMemory::allocate_guarded(std::string name, uint64_t bytes, Guard guard) {
+    Buffer buffer{.name = name};
+    const CUresult result = MappedMemory::map(driver_, aligned(bytes), buffer.pages);
+    if (result == CUDA_ERROR_NOT_SUPPORTED) return allocate(std::move(name), bytes);
+    if (result != CUDA_SUCCESS) no_memory(driver_, result, name, bytes);
+    const uint64_t rest = buffer.pages.bytes() - aligned(bytes);
+    buffer.address = buffer.pages.address() + (guard == Guard::after ? rest : 0);
+    buffer.bytes = bytes;
+    buffer.before = guard == Guard::after ? std::min(kCanaryBytes, rest) : 0;
+    const uint64_t gap = aligned(bytes) - bytes;
+    buffer.after = guard == Guard::after ? gap : std::min(kCanaryBytes, gap + rest);
+    return keep(std::move(buffer));
+}
+
+BufferId GuardedMemory::keep(Buffer buffer) {
     write_canaries(buffer);
     driver_.check(driver_.cuStreamSynchronize(stream_), "write guard bands");
     buffers_.emplace(next_, std::move(buffer));
@@ -64,50 +87,49 @@ CUdeviceptr GuardedMemory::address(BufferId buffer, uint64_t offset, uint64_t by
 }
 
 void GuardedMemory::write_canaries(const Buffer& buffer) {
-    for (const CUdeviceptr place : {buffer.address - kCanaryBytes, buffer.address + buffer.bytes})
-        driver_.check(driver_.cuMemcpyHtoDAsync(place, pattern_.data(), kCanaryBytes, stream_), "write guard bands");
+    const auto write = [&](CUdeviceptr at, uint64_t bytes) {
+        if (bytes == 0) return;
+        driver_.check(driver_.cuMemcpyDtoDAsync(at, pattern_there_.get(), bytes, stream_), "write guard bands");
+    };
+    write(buffer.address - buffer.before, buffer.before);
+    write(buffer.address + buffer.bytes, buffer.after);
 }
 
-void GuardedMemory::add_report(const Buffer& buffer, bool after, const std::byte* found,
-                               std::vector<Report>& reports) const {
-    if (std::memcmp(found, pattern_.data(), kCanaryBytes) == 0 || reports.size() == kReportLimit) return;
-    const int64_t first = std::mismatch(pattern_.begin(), pattern_.end(), found).first - pattern_.begin();
+Report GuardedMemory::report(const Buffer& buffer, bool after, uint32_t first) const {
     Report report;
     report.check = Check::out_of_bounds;
     report.buffer = buffer.name;
-    report.byte_offset =
-        after ? static_cast<int64_t>(buffer.bytes) + first : first - static_cast<int64_t>(kCanaryBytes);
+    report.byte_offset = after ? static_cast<int64_t>(buffer.bytes) + first
+                               : static_cast<int64_t>(first) - static_cast<int64_t>(buffer.before);
     report.message = fmt::format(
         "a write outside buffer `{}` of {} bytes: the guard band {} it was changed, first at byte {} of the buffer",
         buffer.name, buffer.bytes, after ? "after" : "before", report.byte_offset);
-    reports.push_back(std::move(report));
+    return report;
 }
 
-std::vector<Report> GuardedMemory::broken_canaries() {
-    std::vector<Report> reports;
-    auto* const staging = static_cast<std::byte*>(staging_.get());
-    for (auto next = buffers_.begin(); next != buffers_.end();) {
-        std::vector<const Buffer*> batch;
-        for (; next != buffers_.end() && batch.size() < kBuffersAtOnce; ++next) {
-            std::byte* to = staging + batch.size() * 2 * kCanaryBytes;
-            const Buffer& buffer = next->second;
-            driver_.check(driver_.cuMemcpyDtoHAsync(to, buffer.address - kCanaryBytes, kCanaryBytes, stream_),
-                          "read guard bands");
-            driver_.check(
-                driver_.cuMemcpyDtoHAsync(to + kCanaryBytes, buffer.address + buffer.bytes, kCanaryBytes, stream_),
-                "read guard bands");
-            batch.push_back(&buffer);
-        }
-        driver_.check(driver_.cuStreamSynchronize(stream_), "read guard bands");
-        for (size_t i = 0; i < batch.size(); ++i) {
-            const std::byte* found = staging + i * 2 * kCanaryBytes;
-            const size_t before = reports.size();
-            add_report(*batch[i], false, found, reports);
-            add_report(*batch[i], true, found + kCanaryBytes, reports);
-            if (reports.size() > before) write_canaries(*batch[i]);
-        }
+std::vector<Report> GuardedMemory::broken_canaries(CUresult& failed) {
+    struct Band {
+        const Buffer* buffer;
+        bool after;
+    };
+    std::vector<Band> bands;
+    std::vector<Extent> extents;
+    for (const auto& [id, buffer] : buffers_) {
+        bands.push_back({&buffer, false});
+        extents.push_back({buffer.address - buffer.before, buffer.before});
+        bands.push_back({&buffer, true});
+        extents.push_back({buffer.address + buffer.bytes, buffer.after});
     }
-    driver_.check(driver_.cuStreamSynchronize(stream_), "write guard bands");
+    std::vector<uint32_t> first;
+    failed = kernels_.compare(extents, pattern_there_.get(), first);
+    std::vector<Report> reports;
+    if (failed != CUDA_SUCCESS) return reports;
+    for (size_t i = 0; i < bands.size(); ++i) {
+        if (first[i] == OwnKernels::kIntact) continue;
+        write_canaries(*bands[i].buffer);
+        if (reports.size() < kReportLimit) reports.push_back(report(*bands[i].buffer, bands[i].after, first[i]));
+    }
+    if (!reports.empty()) failed = driver_.cuStreamSynchronize(stream_);
     return reports;
 }
 

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "device/cuda/guarded_memory.h"
 #include "device/cuda/launcher.h"
+#include "device/cuda/own_kernels.h"
 #include "device/cuda/probe.h"
 #include "device/cuda/timing.h"
 
@@ -17,6 +18,8 @@ class PrimaryContext {
         CUcontext context = nullptr;
         driver_.check(driver_.cuDevicePrimaryCtxRetain(&context, device_), "make a context on the GPU");
         driver_.check(driver_.cuCtxSetCurrent(context), "use a context of the GPU");
+        // No part of the L2 keeps what a kernel marks as persisting; a card without such a part refuses, and has none.
+        driver_.cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
     }
     PrimaryContext(const PrimaryContext&) = delete;
     ~PrimaryContext() { driver_.cuDevicePrimaryCtxRelease(device_); }
@@ -41,8 +44,10 @@ class InProcessDevice : public Device {
         : info_(describe(driver_, ordinal)),
           context_(driver_, ordinal),
           stream_(make_stream(driver_)),
+          started_(make_event(driver_)),
           finished_(make_event(driver_)),
-          memory_(driver_, stream_.get()),
+          kernels_(driver_, stream_.get(), info_.l2_bytes),
+          memory_(driver_, stream_.get(), kernels_),
           launcher_(driver_, memory_, info_.target),
           probe_(driver_),
           printed_(std::move(printed)) {}
@@ -51,6 +56,10 @@ class InProcessDevice : public Device {
     const DeviceInfo& info() const override { return info_; }
 
     BufferId allocate(std::string name, uint64_t bytes) override { return memory_.allocate(std::move(name), bytes); }
+
+    BufferId allocate_guarded(std::string name, uint64_t bytes, Guard guard) override {
+        return memory_.allocate_guarded(std::move(name), bytes, guard);
+    }
 
     void free(BufferId buffer) override { memory_.free(buffer); }
 
@@ -73,6 +82,14 @@ class InProcessDevice : public Device {
                "fill a buffer of the GPU");
     }
 
+    std::vector<uint64_t> hashes(std::span<const Region> regions) override {
+        std::vector<Extent> extents;
+        for (const Region& region : regions) extents.push_back(memory_.extent(region));
+        std::vector<uint64_t> found;
+        settle(kernels_.hash(extents, found), "hash buffers of the GPU");
+        return found;
+    }
+
     ModuleId load(const Binary& binary) override { return launcher_.load(binary); }
     void unload(ModuleId module) override { launcher_.unload(module); }
 
@@ -86,13 +103,14 @@ class InProcessDevice : public Device {
  private:
     void settle(CUresult enqueued, std::string_view what);
     CUresult enqueue(PreparedRun& run, Execution& execution);
-    void check_canaries(std::span<const Launch> launches, Execution& execution);
+    CUresult check_canaries(std::span<const Launch> launches, Execution& execution);
 
     Driver driver_;
     DeviceInfo info_;
     PrimaryContext context_;
     Stream stream_;
-    Event finished_;
+    Event started_, finished_;
+    OwnKernels kernels_;
     GuardedMemory memory_;
     Launcher launcher_;
     Probe probe_;
@@ -109,6 +127,7 @@ void InProcessDevice::settle(CUresult enqueued, std::string_view what) {
 
 /// Enqueues the launches up to the first that the driver refuses; that one's error is in `execution` then.
 CUresult InProcessDevice::enqueue(PreparedRun& run, Execution& execution) {
+    driver_.cuEventRecord(started_.get(), stream_.get());
     for (PreparedLaunch& launch : run.launches) {
         const CUresult result = launcher_.enqueue(launch, stream_.get());
         if (is_sticky(result)) return result;
@@ -130,13 +149,22 @@ Execution InProcessDevice::run(std::span<const Launch> launches, const RunOption
         return execution;
     }
     const Deadline deadline = after_seconds(options.deadline_s);
+    if (options.noise) driver_.check(kernels_.disturb(info_.sm_count), "run noise beside a kernel");
     CUresult result = enqueue(run, execution);
     if (result == CUDA_SUCCESS) result = await(driver_, finished_.get(), deadline);
     // What kernels printed is handed over by this call, not by the event.
     if (result == CUDA_SUCCESS) result = driver_.cuStreamSynchronize(stream_.get());
+    if (result == CUDA_SUCCESS && options.noise) result = kernels_.quiet();
+    float milliseconds = 0;
+    if (result == CUDA_SUCCESS &&
+        driver_.cuEventElapsedTime(&milliseconds, started_.get(), finished_.get()) == CUDA_SUCCESS)
+        execution.gpu_ns = milliseconds * 1e6;
+    if (result == CUDA_SUCCESS) result = check_canaries(launches, execution);
     if (result == CUDA_SUCCESS) {
-        check_canaries(launches, execution);
-    } else if (result == CUDA_ERROR_NOT_READY) {
+        execution.printed = printed_();
+        return execution;
+    }
+    if (result == CUDA_ERROR_NOT_READY) {
         usable_ = false;
         execution.outcome = Outcome::timed_out;
         execution.log = fmt::format("{} had not ended after {} s", names_of(launches), options.deadline_s);
@@ -149,23 +177,27 @@ Execution InProcessDevice::run(std::span<const Launch> launches, const RunOption
     return execution;
 }
 
-void InProcessDevice::check_canaries(std::span<const Launch> launches, Execution& execution) {
-    execution.reports = memory_.broken_canaries();
-    if (execution.reports.empty()) return;
+CUresult InProcessDevice::check_canaries(std::span<const Launch> launches, Execution& execution) {
+    CUresult failed = CUDA_SUCCESS;
+    execution.reports = memory_.broken_canaries(failed);
+    if (execution.reports.empty()) return failed;
     execution.outcome = Outcome::faulted;
     if (launches.size() == 1)
         for (Report& report : execution.reports) report.kernel = launches.front().entry;
+    return failed;
 }
 
 Timing InProcessDevice::time(const TimingRequest& request) {
-    Timing timing = time_runs({driver_, stream_.get(), memory_, launcher_, probe_}, request);
+    Timing timing = time_runs({driver_, stream_.get(), memory_, launcher_, probe_, kernels_}, request);
     if (timing.outcome == Outcome::faulted || timing.outcome == Outcome::timed_out) {
         usable_ = false;
         return timing;
     }
     driver_.check(driver_.cuStreamSynchronize(stream_.get()), "wait for the GPU");
     printed_();  // not part of a timing; emptied so that it does not show up in the next run
-    const std::vector<Report> reports = memory_.broken_canaries();
+    CUresult failed = CUDA_SUCCESS;
+    const std::vector<Report> reports = memory_.broken_canaries(failed);
+    driver_.check(failed, "look at guard bands");
     if (!reports.empty()) {
         timing = {};
         timing.outcome = Outcome::faulted;

@@ -240,7 +240,8 @@ std::string Launcher::set_arguments(const Launch& launch, PreparedLaunch& prepar
 std::string Launcher::tensor_map_bytes(const TensorMap& map, std::vector<std::byte>& bytes) const {
     const DType type = dtype_named(map.dtype);
     const size_t rank = map.dims.size();
-    if (std::string why = tensor_map_refusal(map, memory_.at(map.buffer).address); !why.empty())
+    const CUdeviceptr address = memory_.address(map.buffer, map.offset_bytes, 0);
+    if (std::string why = tensor_map_refusal(map, address); !why.empty())
         return fmt::format("a tensor map over `{}`: {}", memory_.at(map.buffer).name, why);
     const std::vector<uint64_t> dense = tensor_map_strides(map);
     const std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end());
@@ -252,9 +253,9 @@ std::string Launcher::tensor_map_bytes(const TensorMap& map, std::vector<std::by
     if (steps.empty()) steps.assign(rank, 1);
     CUtensorMap made;
     const CUresult result = driver_.cuTensorMapEncodeTiled(
-        &made, tensor_map_type(type), static_cast<cuuint32_t>(rank),
-        reinterpret_cast<void*>(memory_.at(map.buffer).address), dims.data(), strides.data(), box.data(), steps.data(),
-        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(map.swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+        &made, tensor_map_type(type), static_cast<cuuint32_t>(rank), reinterpret_cast<void*>(address), dims.data(),
+        strides.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(map.swizzle),
+        CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
         map.nan_fill ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS)
         return fmt::format("a tensor map over `{}`: {}", memory_.at(map.buffer).name, driver_.words(result));

@@ -28,6 +28,9 @@ std::span<std::byte> transfer(const Session& session, const Json& request) {
     return session.shared.bytes().first(bytes);
 }
 
+/// Who serves has the GPU already.
+Json lease(Session&, const Json&, std::string_view) { return {{"held_by", ""}}; }
+
 Json share(Session& session, const Json& request, std::string_view) {
     session.shared = SharedMemory::inherited(request.at("descriptor"), request.at("bytes"));
     return Json::object();
@@ -37,6 +40,17 @@ Json info(Session& session, const Json&, std::string_view) { return to_json(sess
 
 Json allocate(Session& session, const Json& request, std::string_view) {
     return {{"id", session.device.allocate(request.at("name"), request.at("bytes"))}};
+}
+
+Json allocate_guarded(Session& session, const Json& request, std::string_view) {
+    const Guard guard = request.at("after").get<bool>() ? Guard::after : Guard::before;
+    return {{"id", session.device.allocate_guarded(request.at("name"), request.at("bytes"), guard)}};
+}
+
+Json hashes(Session& session, const Json& request, std::string_view) {
+    std::vector<Region> regions;
+    for (const Json& region : request.at("regions")) regions.push_back(region_from_json(region));
+    return {{"hashes", session.device.hashes(regions)}};
 }
 
 Json free_buffer(Session& session, const Json& request, std::string_view) {
@@ -90,14 +104,17 @@ Json products(Session& session, const Json& request, std::string_view) {
                                                      request.at("most"), request.at("workspace_limit")));
 }
 
-constexpr std::array<std::pair<std::string_view, Call>, 12> kCalls = {{
+constexpr std::array<std::pair<std::string_view, Call>, 15> kCalls = {{
+    {"lease", lease},
     {"share", share},
     {"info", info},
     {"allocate", allocate},
+    {"allocate_guarded", allocate_guarded},
     {"free", free_buffer},
     {"write", write},
     {"read", read},
     {"fill", fill},
+    {"hashes", hashes},
     {"load", load},
     {"unload", unload},
     {"run", run},

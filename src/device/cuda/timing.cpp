@@ -4,12 +4,16 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <thread>
+
+#include "device/cuda/output_check.h"
 
 namespace recuda::cuda {
 namespace {
 
 constexpr double kShortestSpanNs = 10000;  // 20 times the resolution of events
 constexpr double kWantedSpanNs = 100000;   // where more runs are needed: a graph's start varies by about 3 us (H200)
+constexpr double kWorkBeforeRestNs = 5e6, kLongestRestNs = 20e6;
 constexpr size_t kQueueLimit =
     512;  // launches behind a hold: the driver's queue takes about 1000 before it blocks the host
 
@@ -34,16 +38,20 @@ class Session {
           started_(make_event(driver_)),
           stopped_(make_event(driver_)),
           finished_(make_event(driver_)),
+          check_(driver_, parts.stream, parts.memory, parts.kernels, request),
           runs_(std::max(1u, request.runs_per_sample)),
           graphs_(runs_ > 1) {}
 
     Timing time() {
         if (!prepare() || !load_libraries() || !settle()) return timing_;
+        if (check_.any() && failed(check_.reset(0, check_.sequences()))) return timing_;
         for (uint32_t i = 0; i < request_.samples; ++i) {
             double span_ns = 0;
             if (!sample(span_ns)) return timing_;
             timing_.samples_ns.push_back(span_ns / runs_);
             timing_.clock_mhz.push_back(parts_.probe.clock_mhz());
+            if (!checked()) return timing_;
+            rest(span_ns);
         }
         timing_.method = method();
         return timing_;
@@ -54,6 +62,8 @@ class Session {
     std::vector<Run::Cleared> cleared_by(std::span<const Launch> launches) const;
     bool load_libraries();
     bool settle();
+    bool checked();
+    void rest(double span_ns);
     bool sample(double& span_ns);
     CUresult enqueue_work();
     CUresult enqueue_runs();
@@ -67,11 +77,13 @@ class Session {
     const TimingRequest& request_;
     Deadline deadline_;
     Event started_, stopped_, finished_;
+    OutputCheck check_;
     uint32_t runs_;
     bool graphs_;
     uint32_t expired_holds_ = 0;
+    double worked_ns_ = 0;  // since the last rest
     std::vector<Run> sequences_;
-    size_t next_ = 0;  // sequence that the next sample begins with
+    size_t next_ = 0, begun_ = 0;  // sequences that the next sample begins with, and the last began with
     std::map<size_t, GraphExec> captured_;
     Timing timing_;
 };
@@ -122,7 +134,10 @@ bool Session::load_libraries() {
 bool Session::settle() {
     size_t nodes = 1;
     for (const Run& run : sequences_) nodes = std::max(nodes, run.nodes());
-    const uint32_t most = std::max<uint32_t>(runs_, static_cast<uint32_t>(std::max<size_t>(1, kQueueLimit / nodes)));
+    uint32_t most = std::max<uint32_t>(runs_, static_cast<uint32_t>(std::max<size_t>(1, kQueueLimit / nodes)));
+    // A second run in one place would hide what the first left there.
+    if (check_.checks() && request_.cold)
+        most = std::max(runs_, std::min(most, static_cast<uint32_t>(sequences_.size())));
     while (true) {
         double span_ns = 0;
         for (uint32_t i = 0; i < std::max(1u, request_.warmups); ++i)
@@ -133,6 +148,32 @@ bool Session::settle() {
         graphs_ = true;
         captured_.clear();
     }
+}
+
+/// Checks and wipes what the last sample has left; false where that failed or was wrong.
+bool Session::checked() {
+    if (!check_.any()) return true;
+    if (check_.checks()) {
+        const size_t count = std::min<size_t>(runs_, sequences_.size());
+        if (failed(check_.check(begun_, count, timing_.wrong_sequence))) return false;
+        timing_.checked_runs += count;
+    }
+    if (timing_.wrong_sequence) {
+        timing_.outcome = Outcome::wrong;
+        timing_.log = "a timed run left other outputs than the same program did before on the same input";
+        timing_.samples_ns.clear();
+        timing_.clock_mhz.clear();
+        return false;
+    }
+    return !failed(check_.reset(begun_, runs_));
+}
+
+/// Lets the GPU cool down for as long as it has worked, in the same small portions.
+void Session::rest(double span_ns) {
+    worked_ns_ += span_ns;
+    if (worked_ns_ < kWorkBeforeRestNs) return;
+    std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(std::min(worked_ns_, kLongestRestNs)));
+    worked_ns_ = 0;
 }
 
 /// Takes one sample, again where its hold expired or its span was empty; false where it failed.
@@ -151,6 +192,7 @@ bool Session::sample(double& span_ns) {
             else
                 graphs_ = false;
         }
+        begun_ = next_;
         const bool held = holds();
         if (held) parts_.probe.hold(stream);
         driver_.cuEventRecord(started_.get(), stream);
@@ -169,6 +211,7 @@ bool Session::sample(double& span_ns) {
             ++expired_holds_;
         else if (span_ns > 0)
             return true;
+        if (check_.any() && failed(check_.reset(begun_, runs_))) return false;
         if (std::chrono::steady_clock::now() >= deadline_) return !failed(CUDA_ERROR_NOT_READY);
     }
 }
@@ -240,6 +283,8 @@ std::string Session::method() const {
     if (runs_ != std::max(1u, request_.runs_per_sample))
         text += fmt::format(" (more than the {} asked for: too short a span)", std::max(1u, request_.runs_per_sample));
     text += holds() ? ", queued behind a holding kernel" : ", not held";
+    if (check_.checks()) text += "; outputs of every run hashed after each sample and wiped";
+    if (check_.any() && request_.cold) text += "; L2 swept before each sample";
     return text + "; SM clock counted for 20 us after each sample";
 }
 

@@ -7,11 +7,16 @@
 // `method` says so. Nothing is subtracted: a span holds the events' own microsecond or two and the start of its graph,
 // which varied by 3 us on an H200, spread over its runs. After each sample a one-thread kernel counts SM cycles for
 // 20 us; NVML is not used, for it has no clocks on integrated cards.
+//
+// Where the request names outputs, those of every run of a sample are checked and wiped before the next sample begins
+// (output_check.h). After 5 ms of work the GPU rests as long: a card at its limit of power lowers its clocks within
+// milliseconds, and times of a heated card are not those of the first.
 #pragma once
 
 #include "device/cuda/driver.h"
 #include "device/cuda/guarded_memory.h"
 #include "device/cuda/launcher.h"
+#include "device/cuda/own_kernels.h"
 #include "device/cuda/probe.h"
 #include "device/device.h"
 
@@ -24,6 +29,7 @@ struct TimingParts {
     GuardedMemory& memory;
     Launcher& launcher;
     Probe& probe;
+    OwnKernels& kernels;
 };
 
 /// Throws Error for a request without sequences or samples.

@@ -48,7 +48,8 @@ Json argument_to_json(const Argument& argument) {
               {"box", map.box},
               {"swizzle", map.swizzle},
               {"element_strides", map.element_strides},
-              {"nan_fill", map.nan_fill}}}};
+              {"nan_fill", map.nan_fill},
+              {"offset", map.offset_bytes}}}};
 }
 
 Argument argument_from_json(const Json& json) {
@@ -60,9 +61,9 @@ Argument argument_from_json(const Json& json) {
     } else if (json.contains("map")) {
         argument.kind = Argument::Kind::tensor_map;
         const Json& map = json.at("map");
-        argument.tensor_map = std::make_shared<TensorMap>(TensorMap{map.at("buffer"), map.at("dtype"), map.at("dims"),
-                                                                    map.at("strides"), map.at("box"), map.at("swizzle"),
-                                                                    map.at("element_strides"), map.at("nan_fill")});
+        argument.tensor_map = std::make_shared<TensorMap>(
+            TensorMap{map.at("buffer"), map.at("dtype"), map.at("dims"), map.at("strides"), map.at("box"),
+                      map.at("swizzle"), map.at("element_strides"), map.at("nan_fill"), map.at("offset")});
     } else {
         argument.value = bytes_from_hexadecimal(json.at("value").get_ref<const std::string&>());
     }
@@ -75,7 +76,24 @@ Json launches_to_json(std::span<const Launch> launches) {
     return all;
 }
 
+/// {region, hash, original}, by position: a timing has thousands of them.
+Json output_to_json(const TimedOutput& output) {
+    Json json = Json::array({region_to_json(output.region), output.hash});
+    if (output.original) json.push_back(region_to_json(*output.original));
+    return json;
+}
+
+TimedOutput output_from_json(const Json& json) {
+    TimedOutput output{region_from_json(json.at(0)), json.at(1), {}};
+    if (json.size() > 2) output.original = region_from_json(json.at(2));
+    return output;
+}
+
 }  // namespace
+
+Json region_to_json(const Region& region) { return Json::array({region.buffer, region.offset_bytes, region.bytes}); }
+
+Region region_from_json(const Json& json) { return {json.at(0), json.at(1), json.at(2)}; }
 
 std::string packed(const Json& header, std::string_view payload) {
     const std::string text = dump(header);
@@ -116,6 +134,7 @@ Json to_json(const DeviceInfo& info) {
             {"memory_bytes", info.memory_bytes},
             {"memory_bytes_per_ns", info.memory_bytes_per_ns},
             {"driver", json_text(info.driver)},
+            {"uuid", info.uuid},
             {"ordinal", info.ordinal}};
 }
 
@@ -139,6 +158,7 @@ DeviceInfo device_info_from_json(const Json& json) {
     info.memory_bytes = json.at("memory_bytes");
     info.memory_bytes_per_ns = json.at("memory_bytes_per_ns");
     info.driver = json.at("driver");
+    info.uuid = json.at("uuid");
     info.ordinal = json.at("ordinal");
     return info;
 }
@@ -214,19 +234,32 @@ Json to_json(const RunOptions& options) {
     return {{"deadline_s", options.deadline_s},
             {"schedule", options.schedule},
             {"checks", options.checks},
-            {"count", options.count}};
+            {"count", options.count},
+            {"noise", options.noise}};
 }
 
 RunOptions run_options_from_json(const Json& json) {
-    return {json.at("deadline_s"), json.at("schedule"), json.at("checks"), json.at("count")};
+    return {json.at("deadline_s"), json.at("schedule"), json.at("checks"), json.at("count"), json.at("noise")};
 }
 
 Json to_json(const TimingRequest& request) {
     Json sequences = Json::array();
     for (const std::vector<Launch>& launches : request.sequences) sequences.push_back(launches_to_json(launches));
-    return {{"sequences", std::move(sequences)}, {"samples", request.samples},
-            {"warmups", request.warmups},        {"runs_per_sample", request.runs_per_sample},
-            {"cleared", request.cleared},        {"deadline_s", request.deadline_s}};
+    Json outputs = Json::array();
+    for (const std::vector<TimedOutput>& wanted : request.outputs) {
+        Json& of_sequence = outputs.emplace_back(Json::array());
+        for (const TimedOutput& output : wanted) of_sequence.push_back(output_to_json(output));
+    }
+    return {{"sequences", std::move(sequences)},
+            {"samples", request.samples},
+            {"warmups", request.warmups},
+            {"runs_per_sample", request.runs_per_sample},
+            {"cleared", request.cleared},
+            {"deadline_s", request.deadline_s},
+            {"outputs", std::move(outputs)},
+            {"poisoned", request.poisoned},
+            {"poison", std::to_integer<unsigned>(request.poison)},
+            {"cold", request.cold}};
 }
 
 TimingRequest timing_request_from_json(const Json& json) {
@@ -240,6 +273,13 @@ TimingRequest timing_request_from_json(const Json& json) {
     request.runs_per_sample = json.at("runs_per_sample");
     request.cleared = json.at("cleared").get<std::vector<BufferId>>();
     request.deadline_s = json.at("deadline_s");
+    for (const Json& wanted : json.at("outputs")) {
+        std::vector<TimedOutput>& of_sequence = request.outputs.emplace_back();
+        for (const Json& output : wanted) of_sequence.push_back(output_from_json(output));
+    }
+    request.poisoned = json.at("poisoned").get<std::vector<BufferId>>();
+    request.poison = static_cast<std::byte>(json.at("poison").get<unsigned>());
+    request.cold = json.at("cold");
     return request;
 }
 
@@ -249,7 +289,8 @@ Json to_json(const Execution& execution) {
     return {{"outcome", name(execution.outcome)},
             {"reports", std::move(reports)},
             {"log", json_text(execution.log)},
-            {"printed", json_text(execution.printed)}};
+            {"printed", json_text(execution.printed)},
+            {"gpu_ns", execution.gpu_ns}};
 }
 
 Execution execution_from_json(const Json& json) {
@@ -258,6 +299,7 @@ Execution execution_from_json(const Json& json) {
     for (const Json& report : json.at("reports")) execution.reports.push_back(report_from_json(report));
     execution.log = json.at("log");
     execution.printed = json.at("printed");
+    execution.gpu_ns = json.at("gpu_ns");
     return execution;
 }
 
@@ -266,13 +308,21 @@ Json to_json(const Timing& timing) {
             {"samples_ns", timing.samples_ns},
             {"clock_mhz", timing.clock_mhz},
             {"method", timing.method},
-            {"log", json_text(timing.log)}};
+            {"log", json_text(timing.log)},
+            {"checked_runs", timing.checked_runs},
+            {"wrong_sequence", timing.wrong_sequence ? Json(*timing.wrong_sequence) : Json()}};
 }
 
 Timing timing_from_json(const Json& json) {
-    return {outcome_named(json.at("outcome").get_ref<const std::string&>()),
-            json.at("samples_ns").get<std::vector<double>>(), json.at("clock_mhz").get<std::vector<double>>(),
-            json.at("method"), json.at("log")};
+    Timing timing{outcome_named(json.at("outcome").get_ref<const std::string&>()),
+                  json.at("samples_ns").get<std::vector<double>>(),
+                  json.at("clock_mhz").get<std::vector<double>>(),
+                  json.at("method"),
+                  json.at("log"),
+                  json.at("checked_runs"),
+                  {}};
+    if (const Json& wrong = json.at("wrong_sequence"); !wrong.is_null()) timing.wrong_sequence = wrong;
+    return timing;
 }
 
 }  // namespace recuda::cuda

@@ -4,13 +4,16 @@
 // {"call": NAME, …}; replies hold the results, or {"error": TEXT}; a reply with "lost": true is the last that its
 // worker gives. Calls and their fields:
 //
-//   share descriptor bytes                      →        (once, first: memory for "shared" transfers)
+//   lease                                       → held_by  (first, until nobody else holds the GPU: then "")
+//   share descriptor bytes                      →        (once, next: memory for "shared" transfers)
 //   info                                        → DeviceInfo
 //   allocate name bytes                         → id
 //   free id                                     →
 //   write id offset bytes                       →        (the bytes lie at the beginning of the shared memory)
 //   read id offset bytes                        →        (likewise)
+//   allocate_guarded name bytes after           → id
 //   fill id value poison                        →
+//   hashes regions                              → hashes
 //   load target file cubin_bytes, payload = cubin, PTX → id
 //   unload id                                   →
 //   run launches deadline_s schedule checks count      → Execution
@@ -36,6 +39,10 @@ struct Unpacked {
 };
 /// Throws Error for what is no such message.
 Unpacked unpacked(std::string_view message);
+
+/// [buffer, offset, bytes]
+nlohmann::json region_to_json(const Region& region);
+Region region_from_json(const nlohmann::json& json);
 
 nlohmann::json to_json(const DeviceInfo& info);
 DeviceInfo device_info_from_json(const nlohmann::json& json);

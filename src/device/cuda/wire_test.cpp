@@ -60,11 +60,12 @@ TEST(Wire, LaunchComesBackWhole) {
     launch.programmatic = true;
     launch.arguments.push_back({Argument::Kind::buffer, 5, 1ull << 40, {}, {}});
     launch.arguments.push_back({Argument::Kind::value, 0, 0, {std::byte{0}, std::byte{0xff}, std::byte{0x1a}}, {}});
-    launch.arguments.push_back({Argument::Kind::tensor_map,
-                                0,
-                                0,
-                                {},
-                                std::make_shared<TensorMap>(TensorMap{9, "bf16", {64, 32}, {256}, {64, 8}, 128})});
+    launch.arguments.push_back(
+        {Argument::Kind::tensor_map,
+         0,
+         0,
+         {},
+         std::make_shared<TensorMap>(TensorMap{9, "bf16", {64, 32}, {256}, {64, 8}, 128, {}, false, 512})});
 
     const Launch back = launch_from_json(Json::parse(dump(to_json(launch))));
 
@@ -90,12 +91,14 @@ TEST(Wire, LaunchComesBackWhole) {
     EXPECT_EQ(map.strides_bytes, (std::vector<uint64_t>{256}));
     EXPECT_EQ(map.box, (std::vector<uint32_t>{64, 8}));
     EXPECT_EQ(map.swizzle, 128u);
+    EXPECT_EQ(map.offset_bytes, 512u);
 }
 
 TEST(Wire, ExecutionComesBackWhole) {
     Execution execution;
     execution.outcome = Outcome::faulted;
     execution.log = "CUDA_ERROR_ILLEGAL_ADDRESS";
+    execution.gpu_ns = 1234.5;
     execution.printed = "not UTF-8: \xff";
     Report& report = execution.reports.emplace_back();
     report.buffer = "y";
@@ -108,6 +111,7 @@ TEST(Wire, ExecutionComesBackWhole) {
     EXPECT_EQ(back.reports[0].check, Check::out_of_bounds);
     EXPECT_EQ(back.reports[0].buffer, "y");
     EXPECT_EQ(back.reports[0].byte_offset, -4);
+    EXPECT_EQ(back.gpu_ns, 1234.5);
 }
 
 TEST(Wire, TimingAndItsRequestComeBackWhole) {
@@ -120,6 +124,10 @@ TEST(Wire, TimingAndItsRequestComeBackWhole) {
     request.runs_per_sample = 20;
     request.cleared = {4, 5};
     request.deadline_s = 1.5;
+    request.outputs = {{}, {{{7, 256, 100}, 0xfedcba9876543210, {}}, {{8, 0, 4}, 1, Region{9, 512, 4}}}};
+    request.poisoned = {6};
+    request.poison = std::byte{0xa5};
+    request.cold = false;
     const TimingRequest asked = timing_request_from_json(Json::parse(dump(to_json(request))));
     ASSERT_EQ(asked.sequences.size(), 2u);
     EXPECT_TRUE(asked.sequences[0].empty());
@@ -129,10 +137,26 @@ TEST(Wire, TimingAndItsRequestComeBackWhole) {
     EXPECT_EQ(asked.runs_per_sample, 20u);
     EXPECT_EQ(asked.cleared, request.cleared);
     EXPECT_EQ(asked.deadline_s, 1.5);
+    ASSERT_EQ(asked.outputs.size(), 2u);
+    EXPECT_TRUE(asked.outputs[0].empty());
+    const TimedOutput &fresh = asked.outputs[1].at(0), &in_place = asked.outputs[1].at(1);
+    EXPECT_EQ(fresh.region.buffer, 7u);
+    EXPECT_EQ(fresh.region.offset_bytes, 256u);
+    EXPECT_EQ(fresh.region.bytes, 100u);
+    EXPECT_EQ(fresh.hash, 0xfedcba9876543210);
+    EXPECT_FALSE(fresh.original);
+    ASSERT_TRUE(in_place.original);
+    EXPECT_EQ(in_place.original->offset_bytes, 512u);
+    EXPECT_EQ(asked.poisoned, request.poisoned);
+    EXPECT_EQ(asked.poison, std::byte{0xa5});
+    EXPECT_FALSE(asked.cold);
 
-    const Timing timing{Outcome::correct, {1234.5, 0.1}, {1980.25}, "graph", ""};
+    const Timing timing{Outcome::correct, {1234.5, 0.1}, {1980.25}, "graph", "", 40, 3};
     const Timing back = timing_from_json(Json::parse(dump(to_json(timing))));
     EXPECT_EQ(back.outcome, Outcome::correct);
+    EXPECT_EQ(back.checked_runs, 40u);
+    EXPECT_EQ(back.wrong_sequence, 3u);
+    EXPECT_FALSE(timing_from_json(Json::parse(dump(to_json(Timing())))).wrong_sequence);
     EXPECT_EQ(back.samples_ns, timing.samples_ns);
     EXPECT_EQ(back.clock_mhz, timing.clock_mhz);
     EXPECT_EQ(back.method, "graph");

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "device/cuda/cuda.h"
 #include "device/cuda/in_process.h"
+#include "device/cuda/lease.h"
 #include "device/cuda/print_capture.h"
 #include "device/cuda/server.h"
 #include "device/cuda/wire.h"
@@ -25,8 +26,12 @@ int serve_cuda_worker(int ordinal) {
     // Larger pipes carry tensors in fewer switches between the processes; the system may refuse, which only costs time.
     ::fcntl(in, F_SETPIPE_SZ, kPipeBytes);
     ::fcntl(out, F_SETPIPE_SZ, kPipeBytes);
+    cuda::Lease lease;
     cuda::InProcess opened;
     try {
+        // Before there is a context: its making would disturb what another process times.
+        const std::string uuid = cuda::describe(cuda::Driver(), ordinal).uuid;
+        if (!cuda::await_lease(in, out, cuda::lease_path(uuid), ::getppid(), lease)) return 0;
         opened = cuda::make_in_process(ordinal, [&prints] { return prints.take(); });
     } catch (const Error& error) {
         cuda::serve_failure(in, out, error.what());

@@ -1,5 +1,6 @@
 // The parent's side: a Device that forwards every call to a worker process and outlives it.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "device/cuda/cuda.h"
 #include "device/cuda/shared_memory.h"
 #include "device/cuda/wire.h"
+#include "device/hash.h"
 
 namespace recuda {
 namespace {
@@ -19,6 +21,8 @@ using cuda::unpacked;
 constexpr double kCallDeadlineS =
     120;                        // of calls that run no kernel: the driver's start and its compiler are the slow ones
 constexpr double kGraceS = 10;  // beyond a run's own deadline, before the worker is taken to hang
+constexpr double kCanaryDeadlineS = 10;   // of the job that a fresh worker must do before it is trusted
+constexpr double kLeaseDeadlineS = 60;    // of one answer, not of the waiting
 constexpr size_t kSharedBytes = 4 << 20;  // transfers go in parts of this size, which the processor's cache holds
 
 /// Ids handed out by us, and what the present worker calls them. Ids are never reused, so an id below `first_` that is
@@ -59,6 +63,20 @@ class WorkerDevice : public Device {
 
     BufferId allocate(std::string name, uint64_t bytes) override {
         return buffers_.add(call({{"call", "allocate"}, {"name", json_text(name)}, {"bytes", bytes}}).at("id"));
+    }
+
+    BufferId allocate_guarded(std::string name, uint64_t bytes, Guard guard) override {
+        return buffers_.add(call({{"call", "allocate_guarded"},
+                                  {"name", json_text(name)},
+                                  {"bytes", bytes},
+                                  {"after", guard == Guard::after}})
+                                .at("id"));
+    }
+
+    std::vector<uint64_t> hashes(std::span<const Region> regions) override {
+        Json all = Json::array();
+        for (const Region& region : regions) all.push_back(cuda::region_to_json(remote(region)));
+        return call({{"call", "hashes"}, {"regions", std::move(all)}}).at("hashes").get<std::vector<uint64_t>>();
     }
 
     void free(BufferId buffer) override {
@@ -131,12 +149,15 @@ class WorkerDevice : public Device {
 
     uint32_t remote_buffer(BufferId id) const { return buffers_.at(id, "buffer", ending_); }
     uint32_t remote_module(ModuleId id) const { return modules_.at(id, "module", ending_); }
+    Region remote(Region region) const { return {remote_buffer(region.buffer), region.offset_bytes, region.bytes}; }
     Launch remote(Launch launch) const;
     void start_worker();
+    void await_lease();
+    void canary();
     void lose_worker(std::string ending);
     Ended exchange(const Json& request, std::string_view payload, double deadline_s);
     Json reply();
-    Json call(const Json& request, std::string_view payload = {});
+    Json call(const Json& request, std::string_view payload = {}, double deadline_s = kCallDeadlineS);
     template <typename Result>
     Result launch_call(const Json& request, double deadline_s, Result (*from_json)(const Json&));
 
@@ -150,17 +171,54 @@ class WorkerDevice : public Device {
 };
 
 /// Starts a worker, which inherits the shared memory's descriptor; throws Error with its reason when it cannot serve.
+/// One that follows another, which a candidate ended, must do a small job of ours before the GPU is trusted again:
+/// DeviceWedged where it does not.
 void WorkerDevice::start_worker() {
+    const std::string before = ending_;
     try {
         shared_.set_inheritable(true);
         worker_ = std::make_unique<WorkerProcess>(command_);
         shared_.set_inheritable(false);
+        await_lease();
         call({{"call", "share"}, {"descriptor", shared_.descriptor()}, {"bytes", kSharedBytes}});
-    } catch (...) {
+        if (!before.empty()) canary();
+    } catch (const Error& error) {
         shared_.set_inheritable(false);
         worker_.reset();
-        throw;
+        ending_ = before;
+        if (before.empty()) throw;
+        throw DeviceWedged(
+            "the GPU does not work in a fresh process either, after the last one had ended ({}): {}; nvidia-smi tells "
+            "whether it needs a reset",
+            before, error.what());
     }
+}
+
+/// Waits until no other process holds the GPU, and says once for whom.
+void WorkerDevice::await_lease() {
+    std::string told;
+    while (true) {
+        const std::string held_by = call({{"call", "lease"}}, {}, kLeaseDeadlineS).at("held_by");
+        if (held_by.empty()) break;
+        if (told != held_by) fmt::print(stderr, "cuda-rlm: the GPU is in use by {}: waiting for it\n", held_by);
+        told = held_by;
+    }
+    if (!told.empty()) fmt::print(stderr, "cuda-rlm: the GPU is free now\n");
+}
+
+/// A job of our own on the GPU: a hash of bytes that are known.
+void WorkerDevice::canary() {
+    std::array<std::byte, 4099> bytes;
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * i >> 3);
+    const uint32_t id =
+        call({{"call", "allocate"}, {"name", "canary"}, {"bytes", bytes.size()}}, {}, kCanaryDeadlineS).at("id");
+    std::memcpy(shared_.bytes().data(), bytes.data(), bytes.size());
+    call({{"call", "write"}, {"id", id}, {"offset", 0}, {"bytes", bytes.size()}}, {}, kCanaryDeadlineS);
+    const Json regions = Json::array({cuda::region_to_json({id, 0, bytes.size()})});
+    const Json found = call({{"call", "hashes"}, {"regions", regions}}, {}, kCanaryDeadlineS);
+    call({{"call", "free"}, {"id", id}}, {}, kCanaryDeadlineS);
+    if (found.at("hashes").at(0).get<uint64_t>() != hash_of(bytes))
+        throw Error("a small kernel of our own gives a wrong result");
 }
 
 void WorkerDevice::lose_worker(std::string ending) {
@@ -197,8 +255,8 @@ Json WorkerDevice::reply() {
 }
 
 /// A call that runs no kernel: a worker that does not survive it is an Error.
-Json WorkerDevice::call(const Json& request, std::string_view payload) {
-    if (exchange(request, payload, kCallDeadlineS) != Ended::replied)
+Json WorkerDevice::call(const Json& request, std::string_view payload, double deadline_s) {
+    if (exchange(request, payload, deadline_s) != Ended::replied)
         throw DeviceLost("the GPU's worker process ended during `{}`: {}",
                          request.at("call").get_ref<const std::string&>(), ending_);
     return reply();
@@ -244,6 +302,12 @@ Timing WorkerDevice::time(const TimingRequest& request) {
     for (std::vector<Launch>& sequence : theirs.sequences)
         for (Launch& launch : sequence) launch = remote(std::move(launch));
     for (BufferId& buffer : theirs.cleared) buffer = remote_buffer(buffer);
+    for (BufferId& buffer : theirs.poisoned) buffer = remote_buffer(buffer);
+    for (std::vector<TimedOutput>& wanted : theirs.outputs)
+        for (TimedOutput& output : wanted) {
+            output.region = remote(output.region);
+            if (output.original) output.original = remote(*output.original);
+        }
     Json message = cuda::to_json(theirs);
     message["call"] = "time";
     return launch_call(message, request.deadline_s, cuda::timing_from_json);

@@ -6,15 +6,18 @@
 
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/process.h"
 #include "device/cuda/cuda.h"
 #include "device/cuda/server.h"
 #include "device/cuda/wire.h"
+#include "device/hash.h"
 
 namespace recuda {
 namespace {
@@ -24,7 +27,8 @@ using testing::HasSubstr;
 /// A device whose "kernels" are named for what they do.
 class FakeDevice : public Device {
  public:
-    FakeDevice() {
+    /// `wedged`: its kernels do not do what they must any more.
+    explicit FakeDevice(bool wedged = false) : wedged_(wedged) {
         info_.kind = DeviceKind::cuda;
         info_.name = "fake GPU";
         info_.target = "sm_90";
@@ -36,6 +40,10 @@ class FakeDevice : public Device {
         if (bytes > 1ull << 40) throw Error("cannot allocate {} bytes", bytes);
         buffers_[next_ += 10].resize(bytes);
         return next_;
+    }
+    std::vector<uint64_t> hashes(std::span<const Region> regions) override {
+        if (wedged_) return std::vector<uint64_t>(regions.size(), 1);
+        return Device::hashes(regions);
     }
     void free(BufferId buffer) override {
         if (buffers_.erase(buffer) == 0) throw Error("there is no buffer {}", buffer);
@@ -99,6 +107,7 @@ class FakeDevice : public Device {
     BufferId next_ = 100;
     Binary loaded_;
     bool usable_ = true;
+    bool wedged_ = false;
 };
 
 Binary binary() {
@@ -248,6 +257,31 @@ TEST(WorkerDevice, TimingThatKillsTheWorkerIsFaulted) {
     EXPECT_TRUE(timing.samples_ns.empty());
 }
 
+TEST(WorkerDevice, HashesRegionsOfItsBuffers) {
+    const auto device = open();
+    const BufferId buffer = device->allocate_guarded("x", 700, Guard::before);
+    std::vector<std::byte> bytes(700, std::byte{3});
+    device->write(buffer, 0, bytes);
+    const std::array regions = {Region{buffer, 0, 700}, Region{buffer, 256, 100}};
+    EXPECT_EQ(device->hashes(regions), (std::vector<uint64_t>{hash_of(bytes), hash_of(std::span(bytes).first(100))}));
+}
+
+TEST(WorkerDevice, AGpuThatDoesNotComeBackIsSaidToBeWedged) {
+    const TemporaryFolder folder;
+    const auto device = make_cuda({0, {this_program(), "worker", "--wedges", (folder.path() / "mark").string()}});
+    const ModuleId module = device->load(binary());
+    EXPECT_EQ(device->run(std::array{launch_of(module, "crash")}).outcome, Outcome::faulted);
+    for (int i = 0; i < 2; ++i) {
+        try {
+            device->allocate("x", 4);
+            FAIL();
+        } catch (const DeviceWedged& error) {
+            EXPECT_THAT(error.what(), HasSubstr("the last one had ended (killed by signal 9"));
+            EXPECT_THAT(error.what(), HasSubstr("a small kernel of our own gives a wrong result"));
+        }
+    }
+}
+
 TEST(WorkerDevice, AGpuThatCannotBeOpenedIsAnError) {
     try {
         make_cuda({0, {this_program(), "worker", "--broken"}});
@@ -315,8 +349,8 @@ TEST(Survey, ReadsWhatTheWorkerPrints) {
     EXPECT_EQ(survey.problem, "");
 }
 
-int serve_fake_worker() {
-    FakeDevice device;
+int serve_fake_worker(bool wedged = false) {
+    FakeDevice device(wedged);
     cuda::serve(device, STDIN_FILENO, STDOUT_FILENO, [&device] { return device.usable(); });
     return 0;
 }
@@ -330,6 +364,11 @@ int main(int argc, char** argv) {
     if (role == "worker" && option == "--broken") {
         recuda::cuda::serve_failure(STDIN_FILENO, STDOUT_FILENO, "there is no GPU 0");
         return 1;
+    }
+    if (role == "worker" && option == "--wedges") {  // all but the first
+        const bool wedged = std::filesystem::exists(argv[3]);
+        recuda::write_atomically(argv[3], "");
+        return recuda::serve_fake_worker(wedged);
     }
     if (role == "worker") return recuda::serve_fake_worker();
     testing::InitGoogleMock(&argc, argv);

@@ -165,9 +165,9 @@ std::vector<std::byte> Vgpu::parameters_of(const Launch& launch, const Program& 
         } else if (argument.kind == Argument::Kind::tensor_map) {
             const TensorMap& map = *argument.tensor_map;
             const Buffer& over = buffer_at(map.buffer, 0, 0);
-            if (const std::string why = tensor_map_refusal(map, over.base); !why.empty())
+            if (const std::string why = tensor_map_refusal(map, over.base + map.offset_bytes); !why.empty())
                 throw Refused{fmt::format("a tensor map over `{}`: {}", over.name, why)};
-            std::memcpy(at, encoded(fields_of(map, over.base)).data(), kTensorMapBytes);
+            std::memcpy(at, encoded(fields_of(map, over.base + map.offset_bytes)).data(), kTensorMapBytes);
         } else if (!argument.value.empty()) {
             std::memcpy(at, argument.value.data(), argument.value.size());
         }
