@@ -66,12 +66,14 @@ Json facts_of(const Evaluation& evaluation) {
             {"comparisons", std::move(comparisons)}};
 }
 
-/// The same judgement: as far as it went, and its proof where it has one and this device has a clock.
+/// The same judgement: as far as it went, with the filter that it had, and its proof where it has one and this device
+/// has a clock.
 Evaluation judged_again(const Evaluation& stored, const Candidate& candidate, const Task& task,
                         const ReplayWords& words, const std::stop_token& stop) {
     JudgeOptions options{.target = words.device.target, .seed = words.device.seed, .baselines = {}};
     for (const Proof& proof : stored.proofs) options.baselines.push_back(proof.baseline);
     std::unique_ptr<Device> device = make_device(words.device);
+    if (stored.filter) options.filter_device = filter_for(device->info());
     if (options.target.empty() && device->info().kind == DeviceKind::vgpu) options.target = stored.target;
     const std::unique_ptr<Builder> builder = make_builder();
     const std::unique_ptr<Evaluator> judge = make_judge(task, std::move(device), *builder, options);
