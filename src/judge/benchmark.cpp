@@ -47,19 +47,13 @@ Ring& Benchmark::ring(const Axes& axes) {
 }
 
 Timed Benchmark::time(Program& program, size_t workload, uint32_t samples) {
+    const Axes& axes = program.axes(workload);
+    Ring& sets = ring(axes);
     // A tensor map has no offset: such a program is timed on the first set alone, where it lies at the buffers'
     // beginning.
-    return time({program.axes(workload), program.plan(workload), program.has_tensor_maps(workload),
-                 [&](const Places& places) { return program.launches(workload, places); }},
-                samples);
-}
-
-Timed Benchmark::time(const TimedRuns& runs, uint32_t samples) {
-    const Axes& axes = runs.axes;
-    Ring& sets = ring(axes);
-    const bool fixed = runs.first_set_only;
+    const bool fixed = program.has_tensor_maps(workload);
     const double bandwidth = std::max(100.0, memory_bytes_per_ns());
-    const double guess_ns = kLaunchNs * static_cast<double>(std::max<size_t>(1, runs.plan.launches.size())) +
+    const double guess_ns = kLaunchNs * static_cast<double>(program.plan(workload).launches.size()) +
                             static_cast<double>(bytes_of(task_, axes)) / bandwidth;
     TimingRequest request{.samples = samples, .warmups = kWarmups};
     request.runs_per_sample = static_cast<uint32_t>(
@@ -68,11 +62,11 @@ Timed Benchmark::time(const TimedRuns& runs, uint32_t samples) {
     const size_t count = fixed ? 1 : std::min({sets.sets(), kMostSequences, taken});
     const size_t first = fixed ? 0 : sets.take(count);
     sets.reset(first, count, kPoison);
-    Scratch scratch(device_, runs.plan);
+    Scratch scratch(device_, program.plan(workload));
     scratch.reset(kPoison);
     request.cleared = scratch.zeroed();
     for (size_t i = 0; i < count; ++i)
-        request.sequences.push_back(runs.launches(merged(sets.places(first + i), scratch.places())));
+        request.sequences.push_back(program.launches(workload, merged(sets.places(first + i), scratch.places())));
     Timing timing = device_.time(request);
     Timed timed{timing.outcome,
                 timing.log,

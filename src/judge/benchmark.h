@@ -5,7 +5,6 @@
 // worth of traffic ago. Workspace is one for all sets, as in a runtime. Outputs of timed runs are judged afterwards.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,14 +26,6 @@ struct Measured {
     Measurement measurement;
 };
 
-/// Anything that does an op's work at a workload by launches over given buffers.
-struct TimedRuns {
-    const Axes& axes;
-    const LaunchPlan& plan;       // its scratch and the number of its launches
-    bool first_set_only = false;  // it cannot take buffers at an offset
-    std::function<std::vector<Launch>(const Places&)> launches;
-};
-
 class Benchmark {
  public:
     /// All outlive it.
@@ -46,7 +37,6 @@ class Benchmark {
 
     /// Samples of the program's workload as they come; what was timed is judged.
     Timed time(Program& program, size_t workload, uint32_t samples);
-    Timed time(const TimedRuns& runs, uint32_t samples);
     /// The statistics of such samples, of a program or of a baseline.
     Measurement measurement(const Axes& axes, Timed timed) const;
 
