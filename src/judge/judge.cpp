@@ -83,14 +83,14 @@ class Judge : public Evaluator {
             return as_given;
         }
         session_.open();
-        return session_.rank(begin_builds(candidates, Depth::screen).get(), first_ns, stop);
+        return session_.rank(built(candidates, Depth::screen), first_ns, stop);
     }
 
     std::optional<Evaluation> prove(const Candidate& candidate, Evaluation whole, const Promotion& promotion) override {
         if (!measures_time() || promotion.stop.stop_requested()) return std::nullopt;
         session_.open();
-        std::vector<Built> built = begin_builds(std::span(&candidate, 1), Depth::whole).get();
-        return session_.prove(std::move(whole), std::move(built.front()), promotion);
+        std::vector<Built> winner = built(std::span(&candidate, 1), Depth::whole);
+        return session_.prove(std::move(whole), std::move(winner.front()), promotion);
     }
 
     std::vector<std::string> warnings() const override { return session_.baselines().warnings(); }
@@ -111,6 +111,12 @@ class Judge : public Evaluator {
     const DeviceLimits& limits() const override { return session_.limits(); }
 
  private:
+    std::vector<Built> built(std::span<const Candidate> candidates, Depth depth) {
+        std::vector<Order> orders;
+        for (const Candidate& candidate : candidates) orders.push_back(session_.order(candidate, depth));
+        return build_all(session_.builder(), std::move(orders));
+    }
+
     /// On a thread of the host: the build, and what the filter says of it. Finalists were filtered when they were
     /// screened.
     Prepared prepared(const Candidate& candidate, Order order, Depth depth, unsigned thread,
