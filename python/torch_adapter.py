@@ -6,6 +6,7 @@ Requests and answers are JSON objects; an answer with "error" says why there is 
     {"call": "open"}                        imports torch -> {"torch", "device"}
     {"call": "load", "workload", "file", "inputs": [...], "arguments": {...}}
                                             takes a workload's inputs and makes what runs them -> {"how", "sets", "cold"}
+    {"call": "forget"}                      drops inputs and buffers: the next load has new ones, elsewhere in memory -> {}
     {"call": "time", "workload", "samples"} -> {"samples_ns", "clock_mhz", "method", "runs_per_sample", "cold", "outputs"}
 
 The protocol is that of src/device/cuda/timing.h: inputs lie in many copies, more than three times the L2 together, and each
@@ -23,6 +24,7 @@ import inspect
 import json
 import math
 import os
+import random
 import sys
 import traceback
 
@@ -38,6 +40,7 @@ FIRST_HOLD_CYCLES = 1_000_000
 MOST_HOLD_CYCLES = 200_000_000
 RING_LIMIT_BYTES = 4 << 30
 ALIGNMENT = 256
+PLACES = 32
 
 
 # --- A workload ------------------------------------------------------------------------------------------------------
@@ -68,7 +71,10 @@ class Ring:
         self.cold = self.sets * touched > 3 * l2_bytes
         self.buffers = []
         for one, stride in zip(inputs, strides):
-            whole = torch.zeros(self.sets, stride, dtype=torch.uint8, device="cuda")
+            # At a random multiple of the alignment, for where data lies may cost time.
+            flat = torch.zeros(self.sets * stride + PLACES * ALIGNMENT, dtype=torch.uint8, device="cuda")
+            start = ALIGNMENT * random.randrange(PLACES)
+            whole = flat[start : start + self.sets * stride].view([self.sets, stride])
             whole[:, : one["bytes"]] = held[one["offset"] : one["offset"] + one["bytes"]].to("cuda")
             self.buffers.append(whole)
         self.torch = torch
@@ -91,7 +97,7 @@ class Ring:
 
 
 class Workload:
-    def __init__(self, torch, options, request, run):
+    def __init__(self, torch, options, request, run, compiled):
         self.torch, self.graph = torch, options.graph
         self.ring = Ring(torch, request["file"], request["inputs"], options.l2_bytes)
         self.next = 0
@@ -109,7 +115,9 @@ class Workload:
 
         self.call = call
         if options.mode == "compile":
-            self.compile(call)
+            if request["workload"] not in compiled:
+                compiled[request["workload"]] = self.compile(call)
+            self.call, self.how = compiled[request["workload"]]
         # Libraries make their handles and workspaces at a stream's first use, which must not be within a graph.
         self.side = torch.cuda.Stream()
         with torch.cuda.stream(self.side):
@@ -119,15 +127,16 @@ class Workload:
 
     def compile(self, call):
         torch = self.torch
-        self.how = "torch.compile, default mode, the whole function"
-        self.call = torch.compile(call, dynamic=False, fullgraph=True)
+        how = "torch.compile, default mode, the whole function"
+        made = torch.compile(call, dynamic=False, fullgraph=True)
         try:
-            self.call(*self.ring.at(0))
+            made(*self.ring.at(0))
         except torch._dynamo.exc.Unsupported as error:
-            self.how = f"torch.compile, default mode, with graph breaks ({str(error).splitlines()[0][:120]})"
-            self.call = torch.compile(call, dynamic=False)
-            self.call(*self.ring.at(0))
+            how = f"torch.compile, default mode, with graph breaks ({str(error).splitlines()[0][:120]})"
+            made = torch.compile(call, dynamic=False)
+            made(*self.ring.at(0))
         torch.cuda.synchronize()
+        return made, how
 
     def enqueue(self):
         return [self.call(*self.ring.at(self.next + run)) for run in range(self.runs)]
@@ -229,7 +238,7 @@ def raw_bytes(host):
 
 class Server:
     def __init__(self, options):
-        self.options, self.workloads = options, {}
+        self.options, self.workloads, self.compiled = options, {}, {}
 
     def open(self, request):
         os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(self.options.cache, "inductor"))
@@ -247,16 +256,25 @@ class Server:
             setattr(limits, "recompile_limit" if hasattr(limits, "recompile_limit") else "cache_size_limit", 64)
         spec = importlib.util.spec_from_file_location("reference", self.options.reference)
         module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # where torch.compile looks for the globals of what it traces
         spec.loader.exec_module(module)
         self.run = module.run
         return {"torch": torch.__version__, "device": torch.cuda.get_device_name()}
 
     def load(self, request):
-        made = Workload(self.torch, self.options, request, self.run)
+        made = Workload(self.torch, self.options, request, self.run, self.compiled)
         self.workloads[request["workload"]] = made
         gc.collect()
         gc.freeze()  # PyTorch's own objects stay; looking through them before every timing would take longer than it
         return {"how": made.how, "sets": made.ring.sets, "cold": made.ring.cold}
+
+    def forget(self, request):
+        """What was compiled stays, and the process with it: both take seconds to make."""
+        self.workloads.clear()
+        gc.unfreeze()
+        gc.collect()
+        self.torch.cuda.empty_cache()
+        return {}
 
     def time(self, request):
         gc.collect()
@@ -268,7 +286,7 @@ class Server:
 
     def answer(self, request):
         try:
-            return {"open": self.open, "load": self.load, "time": self.time}[request["call"]](request)
+            return {"open": self.open, "load": self.load, "forget": self.forget, "time": self.time}[request["call"]](request)
         except Exception as error:
             traceback.print_exc()
             text = str(error).strip().splitlines()

@@ -34,8 +34,8 @@ class Baseline {
     /// The device's process is gone, and with it buffers and modules: they are made again when they are needed.
     virtual void forget() = 0;
     /// A fresh session begins (a proof needs several): nothing that the last one placed in memory is used any more,
-    /// inputs are taken from the session's cases again, a process of its own is started anew. Choices that were made by
-    /// timing (tunables, a library's algorithm) stay.
+    /// inputs are taken from the session's cases again. Choices that were made by timing (tunables, a library's
+    /// algorithm) stay, and so may what takes many seconds to make: a process of its own, what it has compiled.
     virtual void renew() { forget(); }
 };
 

@@ -87,16 +87,18 @@ Ring& Benchmark::ring(const Axes& axes) {
 
 /// Runs once on each input where it will be timed, judges what lies there then, and keeps the hashes. Outputs that were
 /// judged before, of whichever program, are known by their hash.
-Benchmark::Right Benchmark::right_outputs(const TimedRuns& runs, Ring& sets) {
-    if (const auto known = right_.find(runs.key); known != right_.end()) return known->second;
+Benchmark::Right Benchmark::right_outputs(const Runs& runs, Ring& sets) {
+    if (const auto known = right_.find({runs.program.serial(), runs.workload}); known != right_.end())
+        return known->second;
     Right right;
-    Scratch scratch(device_, runs.plan);
+    Scratch scratch(device_, runs.program.plan(runs.workload));
     for (size_t set = 0; set < sets.variants(); ++set) {
         sets.reset(set, 1, kPoison);
         scratch.reset(kPoison);
-        const Case& one = cases_.at(runs.axes, Battery::normal, static_cast<unsigned>(set));
-        const Execution execution = device_.run(runs.launches(merged(sets.places(set), scratch.places())),
-                                                {.deadline_s = std::max(1.0, 50e-9 * one.trusted_ns), .count = false});
+        const Case& one = cases_.at(runs.program.axes(runs.workload), Battery::normal, static_cast<unsigned>(set));
+        const Execution execution =
+            device_.run(runs.program.launches(runs.workload, merged(sets.places(set), scratch.places())),
+                        {.deadline_s = std::max(1.0, 50e-9 * one.trusted_ns), .count = false});
         right.outcome = execution.outcome;
         right.log = execution.reports.empty() ? execution.log : execution.reports.front().message;
         if (right.outcome != Outcome::correct) return right;
@@ -104,48 +106,38 @@ Benchmark::Right Benchmark::right_outputs(const TimedRuns& runs, Ring& sets) {
         std::vector<Region> regions;
         for (const TimedOutput& output : sets.outputs(set)) regions.push_back(output.region);
         const std::vector<uint64_t>& hashes = right.hashes.emplace_back(device_.hashes(regions));
-        if (judged_right_[{runs.axes, set}].contains(hashes)) continue;
-        if (const std::string wrong = wrong_values(runs.axes, sets, set); !wrong.empty())
+        if (judged_right_[{runs.program.axes(runs.workload), set}].contains(hashes)) continue;
+        if (const std::string wrong = wrong_values(runs.program.axes(runs.workload), sets, set); !wrong.empty())
             return {.outcome = Outcome::wrong, .log = wrong};
-        judged_right_[{runs.axes, set}].insert(hashes);
+        judged_right_[{runs.program.axes(runs.workload), set}].insert(hashes);
     }
-    keep(runs.key, right);
+    keep(runs, right);
     return right;
 }
 
-void Benchmark::keep(const TimedRuns::Key& key, const Right& right) {
-    if (key == TimedRuns::Key()) return;
+void Benchmark::keep(const Runs& runs, const Right& right) {
     if (right_.size() > kMostKept) right_.clear();
-    right_[key] = right;
+    right_[{runs.program.serial(), runs.workload}] = right;
 }
 
-uint32_t Benchmark::runs_per_sample(const TimedRuns& runs, const Ring& sets, double run_ns) const {
+uint32_t Benchmark::runs_per_sample(const Runs& runs, const Ring& sets, double run_ns) const {
     const double bandwidth = std::max(100.0, memory_bytes_per_ns());
-    const double guess_ns = kLaunchNs * static_cast<double>(std::max<size_t>(1, runs.plan.launches.size())) +
-                            static_cast<double>(bytes_of(task_, runs.axes)) / bandwidth;
+    const double guess_ns =
+        kLaunchNs * static_cast<double>(std::max<size_t>(1, runs.program.plan(runs.workload).launches.size())) +
+        static_cast<double>(bytes_of(task_, runs.program.axes(runs.workload))) / bandwidth;
     const double wanted = std::ceil(kSampleSpanNs / std::max(guess_ns, run_ns - kLoneLaunchNs));
     return static_cast<uint32_t>(
         std::clamp(wanted, 1.0, static_cast<double>(std::min<size_t>(kMostRunsASample, sets.sets()))));
 }
 
 Timed Benchmark::time(Program& program, size_t workload, uint32_t samples) {
-    return time(runs_of(program, workload), samples);
-}
-
-TimedRuns Benchmark::runs_of(Program& program, size_t workload) {
-    return {program.axes(workload),
-            program.plan(workload),
-            [&program, workload](const Places& places) { return program.launches(workload, places); },
-            {program.serial(), workload}};
-}
-
-Timed Benchmark::time(const TimedRuns& runs, uint32_t samples) {
-    Ring& sets = ring(runs.axes);
+    const Runs runs{program, workload};
+    Ring& sets = ring(runs.program.axes(runs.workload));
     Right right = right_outputs(runs, sets);
     if (right.outcome != Outcome::correct) return {.outcome = right.outcome, .log = "before timing: " + right.log};
     Timed timed = timed_once(runs, samples, sets, right);
     if (right.varies && timed.outcome == Outcome::wrong && timed.log.empty()) {
-        keep(runs.key, right);
+        keep(runs, right);
         timed = timed_once(runs, samples, sets, right);
     }
     if (timed.outcome == Outcome::correct)
@@ -156,7 +148,7 @@ Timed Benchmark::time(const TimedRuns& runs, uint32_t samples) {
 
 /// Where a run left other bits than it did before on the same input, its values are judged: if they are right, `right`
 /// learns that results vary, and the outcome is `wrong` without a log, for it has to be timed again.
-Timed Benchmark::timed_once(const TimedRuns& runs, uint32_t samples, Ring& sets, Right& right) {
+Timed Benchmark::timed_once(const Runs& runs, uint32_t samples, Ring& sets, Right& right) {
     TimingRequest request{.samples = samples, .warmups = kWarmups, .poison = kPoison};
     request.runs_per_sample = runs_per_sample(runs, sets, right.run_ns);
     const size_t all = size_t{request.runs_per_sample} * (kWarmups + samples);
@@ -166,7 +158,8 @@ Timed Benchmark::timed_once(const TimedRuns& runs, uint32_t samples, Ring& sets,
     const std::vector<std::unique_ptr<Scratch>> scratch = prepare(request, runs, sets, stretch, right);
     Timing timing = device_.time(request);
     if (timing.outcome == Outcome::wrong && timing.wrong_sequence) {
-        const std::string wrong = wrong_values(runs.axes, sets, stretch.first + *timing.wrong_sequence);
+        const std::string wrong =
+            wrong_values(runs.program.axes(runs.workload), sets, stretch.first + *timing.wrong_sequence);
         right.varies = true;
         return {.outcome = Outcome::wrong, .log = wrong.empty() ? "" : "in a timed run: " + wrong};
     }
@@ -182,22 +175,22 @@ Timed Benchmark::timed_once(const TimedRuns& runs, uint32_t samples, Ring& sets,
     timed.method += fmt::format(", {} input{} in turn", sets.variants(), sets.variants() == 1 ? "" : "s");
     if (timing.checked_runs > 0) return timed;
     const size_t run = std::min<size_t>(count, size_t{request.runs_per_sample} * samples);
-    return judged_by_value(std::move(timed), request, sets, {stretch.first, run}, runs.axes);
+    return judged_by_value(std::move(timed), request, sets, {stretch.first, run}, runs.program.axes(runs.workload));
 }
 
 /// Fills in launches over the stretch and what each must leave. Runs of one sample have workspaces of their own, as far
 /// as a gigabyte goes: what one keeps there is of no use to the next.
-std::vector<std::unique_ptr<Scratch>> Benchmark::prepare(TimingRequest& request, const TimedRuns& runs, Ring& sets,
+std::vector<std::unique_ptr<Scratch>> Benchmark::prepare(TimingRequest& request, const Runs& runs, Ring& sets,
                                                          Stretch stretch, const Right& right) {
     uint64_t bytes = 0;
-    for (const PlannedScratch& one : runs.plan.scratch) bytes += one.bytes;
+    for (const PlannedScratch& one : runs.program.plan(runs.workload).scratch) bytes += one.bytes;
     const uint64_t copies = bytes == 0
                                 ? 1
                                 : std::clamp<uint64_t>(kMostScratchBytes / bytes, 1,
                                                        std::min<uint64_t>(request.runs_per_sample, stretch.count));
     std::vector<std::unique_ptr<Scratch>> scratch;
     for (uint64_t i = 0; i < copies; ++i) {
-        scratch.push_back(std::make_unique<Scratch>(device_, runs.plan));
+        scratch.push_back(std::make_unique<Scratch>(device_, runs.program.plan(runs.workload)));
         scratch.back()->reset(kPoison);
         for (const BufferId buffer : scratch.back()->zeroed()) request.cleared.push_back(buffer);
         for (const BufferId buffer : scratch.back()->others()) request.poisoned.push_back(buffer);
@@ -205,7 +198,8 @@ std::vector<std::unique_ptr<Scratch>> Benchmark::prepare(TimingRequest& request,
     if (right.varies) sets.reset(stretch.first, stretch.count, kPoison);
     for (size_t i = 0; i < stretch.count; ++i) {
         const size_t set = stretch.first + i;
-        request.sequences.push_back(runs.launches(merged(sets.places(set), scratch[i % copies]->places())));
+        request.sequences.push_back(
+            runs.program.launches(runs.workload, merged(sets.places(set), scratch[i % copies]->places())));
         if (right.varies) continue;
         std::vector<TimedOutput>& outputs = request.outputs.emplace_back(sets.outputs(set));
         for (size_t k = 0; k < outputs.size(); ++k) outputs[k].hash = right.hashes[sets.variant(set)][k];
@@ -248,8 +242,8 @@ std::string Benchmark::wrong_values(const Axes& axes, const Ring& sets, size_t s
 }
 
 /// The same set again and again: what it reads lies in the L2 as far as it fits.
-Timed Benchmark::time_warm(const TimedRuns& runs, uint32_t samples) {
-    Ring& sets = ring(runs.axes);
+Timed Benchmark::time_warm(const Runs& runs, uint32_t samples) {
+    Ring& sets = ring(runs.program.axes(runs.workload));
     Right right = right_outputs(runs, sets);
     if (right.outcome != Outcome::correct) return {.outcome = right.outcome, .log = right.log};
     const bool in_place = has_inout(*task_.op);
@@ -260,9 +254,9 @@ Timed Benchmark::time_warm(const TimedRuns& runs, uint32_t samples) {
     const Timing timing = device_.time(request);
     Timed timed{.outcome = timing.outcome, .log = timing.log, .samples_ns = timing.samples_ns};
     if (in_place && timed.outcome == Outcome::correct)
-        return judged_by_value(std::move(timed), request, sets, {0, 1}, runs.axes);
+        return judged_by_value(std::move(timed), request, sets, {0, 1}, runs.program.axes(runs.workload));
     if (!timing.wrong_sequence) return timed;
-    const std::string wrong = wrong_values(runs.axes, sets, 0);
+    const std::string wrong = wrong_values(runs.program.axes(runs.workload), sets, 0);
     if (wrong.empty()) return {.outcome = Outcome::correct};  // its results vary, which the cold runs did not show
     timed.log = "in a timed run on warm data: " + wrong;
     return timed;
@@ -336,7 +330,7 @@ Measured Benchmark::measure(Program& program, size_t workload, uint32_t samples)
         measured.outcome = Outcome::impossible;
         return measured;
     }
-    Timed warm = time_warm(runs_of(program, workload), kWarmSamples);
+    Timed warm = time_warm({program, workload}, kWarmSamples);
     measured.outcome = warm.outcome;
     measured.log = warm.log;
     if (warm.outcome != Outcome::correct) return measured;

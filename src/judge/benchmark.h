@@ -9,7 +9,6 @@
 // whose results are not the same bits each time is right where its values are.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -32,15 +31,6 @@ struct Measured {
     Measurement measurement;
 };
 
-/// Anything that does an op's work at a workload by launches over given buffers.
-struct TimedRuns {
-    using Key = std::pair<uint64_t, size_t>;
-    const Axes& axes;
-    const LaunchPlan& plan;  // its scratch and the number of its launches
-    std::function<std::vector<Launch>(const Places&)> launches;
-    Key key;  // the same for the same work alone; none: what it leaves is judged before each timing
-};
-
 class Benchmark {
  public:
     /// All outlive it.
@@ -52,7 +42,6 @@ class Benchmark {
 
     /// Samples of the program's workload as they come; what was timed is judged.
     Timed time(Program& program, size_t workload, uint32_t samples);
-    Timed time(const TimedRuns& runs, uint32_t samples);
     /// The statistics of such samples, of a program or of a baseline.
     Measurement measurement(const Axes& axes, Timed timed) const;
 
@@ -72,22 +61,26 @@ class Benchmark {
         double ns = 0;
         std::string of;  // "memory", "arithmetic", "" where there is none
     };
+    /// What is timed: one workload of a program.
+    struct Runs {
+        Program& program;
+        size_t workload;
+    };
     /// Sets of a ring, round its end.
     struct Stretch {
         size_t first = 0, count = 0;
     };
     size_t variants_for(const Axes& axes) const;
     Ring& ring(const Axes& axes);
-    static TimedRuns runs_of(Program& program, size_t workload);
-    Right right_outputs(const TimedRuns& runs, Ring& sets);
-    void keep(const TimedRuns::Key& key, const Right& right);
-    uint32_t runs_per_sample(const TimedRuns& runs, const Ring& sets, double run_ns) const;
-    std::vector<std::unique_ptr<Scratch>> prepare(TimingRequest& request, const TimedRuns& runs, Ring& sets,
-                                                  Stretch stretch, const Right& right);
-    Timed timed_once(const TimedRuns& runs, uint32_t samples, Ring& sets, Right& right);
+    Right right_outputs(const Runs& runs, Ring& sets);
+    void keep(const Runs& runs, const Right& right);
+    uint32_t runs_per_sample(const Runs& runs, const Ring& sets, double run_ns) const;
+    std::vector<std::unique_ptr<Scratch>> prepare(TimingRequest& request, const Runs& runs, Ring& sets, Stretch stretch,
+                                                  const Right& right);
+    Timed timed_once(const Runs& runs, uint32_t samples, Ring& sets, Right& right);
     Timed judged_by_value(Timed timed, const TimingRequest& request, Ring& sets, Stretch stretch, const Axes& axes);
     std::string wrong_values(const Axes& axes, const Ring& sets, size_t set);
-    Timed time_warm(const TimedRuns& runs, uint32_t samples);
+    Timed time_warm(const Runs& runs, uint32_t samples);
     double memory_bytes_per_ns() const;
     Floor floor_of(const Axes& axes, const Timed& timed) const;
     std::string beyond_floor(const Axes& axes, const Measurement& measurement) const;

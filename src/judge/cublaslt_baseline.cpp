@@ -1,5 +1,7 @@
 #include "judge/cublaslt_baseline.h"
 
+#include <array>
+
 #include "build/cublas_lt_library.h"
 #include "judge/benchmark.h"
 #include "judge/tuned_baseline.h"
@@ -23,17 +25,34 @@ MatrixProduct product_of(const Task& task, const std::string& library, const Axe
             .inner = static_cast<uint64_t>(left_shape[1])};
 }
 
-/// The product over a set of buffers, as the one launch of a run.
-std::vector<Launch> launches(const ProductSpec& spec, std::shared_ptr<const MatrixProduct> product,
-                             const Places& places) {
-    Launch launch{.product = std::move(product)};
-    for (const std::string_view name : {std::string_view(spec.left), std::string_view(spec.right),
-                                        std::string_view(spec.result), std::string_view(kWorkspace)}) {
-        const Place& place = places.find(name)->second;
-        launch.arguments.push_back({Argument::Kind::buffer, place.buffer, place.offset_bytes, {}, {}});
+/// A product by one algorithm at one workload, timed like any program.
+class ProductProgram : public Program {
+ public:
+    ProductProgram(Device& device, const Axes& axes, const ProductSpec& spec, MatrixProduct product)
+        : Program(device, planned(axes, product.workspace_bytes)),
+          names_{spec.left, spec.right, spec.result, kWorkspace},
+          product_(std::make_shared<const MatrixProduct>(std::move(product))) {}
+
+    std::vector<Launch> launches(size_t, const Places& places) override {
+        Launch launch{.product = product_};
+        for (const std::string& name : names_) {
+            const Place& place = places.find(name)->second;
+            launch.arguments.push_back({Argument::Kind::buffer, place.buffer, place.offset_bytes, {}, {}});
+        }
+        return {launch};
     }
-    return {launch};
-}
+
+ private:
+    static Compilation planned(const Axes& axes, uint64_t workspace_bytes) {
+        LaunchPlan plan;
+        plan.launches.push_back({.kernel = "cuBLASLt"});
+        plan.scratch.push_back({.name = kWorkspace, .bytes = workspace_bytes});
+        return {{}, {{axes, std::move(plan), 0}}};
+    }
+
+    std::array<std::string, 4> names_;
+    std::shared_ptr<const MatrixProduct> product_;
+};
 
 std::vector<Way> ways(const BaselineParts& parts, const std::string& library, const Axes& axes) {
     const MatrixProduct product = product_of(parts.place.task, library, axes);
@@ -41,16 +60,13 @@ std::vector<Way> ways(const BaselineParts& parts, const std::string& library, co
     if (found.algorithms.empty()) throw Error("its heuristics know no algorithm for {}", shown(axes));
     std::vector<Way> all;
     for (const ProductAlgorithm& algorithm : found.algorithms) {
-        auto chosen = std::make_shared<MatrixProduct>(product);
-        chosen->algorithm = algorithm.algorithm;
-        chosen->workspace_bytes = algorithm.workspace_bytes;
-        LaunchPlan plan;
-        plan.scratch.push_back({.name = kWorkspace, .bytes = algorithm.workspace_bytes});
-        all.push_back({algorithm.words, [&benchmark = parts.benchmark, &spec = *parts.place.task.op->product, axes,
-                                         plan = std::move(plan), chosen = std::move(chosen)](uint32_t samples) {
-                           return benchmark.time(
-                               {axes, plan, [&](const Places& places) { return launches(spec, chosen, places); }, {}},
-                               samples);
+        MatrixProduct chosen = product;
+        chosen.algorithm = algorithm.algorithm;
+        chosen.workspace_bytes = algorithm.workspace_bytes;
+        auto program = std::make_shared<ProductProgram>(parts.place.device, axes, *parts.place.task.op->product,
+                                                        std::move(chosen));
+        all.push_back({algorithm.words, [program = std::move(program), &benchmark = parts.benchmark](uint32_t samples) {
+                           return benchmark.time(*program, 0, samples);
                        }});
     }
     return all;

@@ -53,6 +53,8 @@ Program::Program(Device& device, Compilation compilation, std::vector<std::vecto
     for (Compilation::Use& use : compilation_.uses) fit(use.plan, built_[use.request], limits);
 }
 
+Program::Program(Device& device, Compilation compilation) : device_(device), compilation_(std::move(compilation)) {}
+
 Program::~Program() { forget(); }
 
 size_t Program::workload_of(const Axes& axes) const {

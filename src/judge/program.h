@@ -23,7 +23,7 @@ class Program {
     /// Fits the plans to what was built (`built[i]` belongs to request i). Throws LaunchRefused.
     Program(Device& device, Compilation compilation, std::vector<std::vector<Binary>> built,
             const DeviceLimits& limits);
-    ~Program();
+    virtual ~Program();
     Program(const Program&) = delete;
 
     /// Of all programs of this process, this one's own.
@@ -37,12 +37,16 @@ class Program {
 
     /// The launches of a workload; `places` has every tensor and scratch that they name. Throws Error where a binary
     /// cannot be loaded.
-    std::vector<Launch> launches(size_t workload, const Places& places);
+    virtual std::vector<Launch> launches(size_t workload, const Places& places);
     /// Only its last launch: what a reference computes from its other outputs.
     Launch last_launch(size_t workload, const Places& places);
 
     /// Unloads everything; the next launches load it again. For a device whose process is gone, too.
     void forget();
+
+ protected:
+    /// For what launches something else than kernels: nothing was built, plans are taken as they are.
+    Program(Device& device, Compilation compilation);
 
  private:
     Launch launch(const Compilation::Use& use, const PlannedLaunch& planned, const Places& places);

@@ -78,10 +78,16 @@ class TorchBaseline : public Baseline {
     const std::string& name() const override { return name_; }
     std::string about() const override { return about_; }
     void forget() override {}  // its process has a context of its own
+    /// Another process and another compilation would take ten seconds and more: both stay, buffers and inputs are new.
     void renew() override {
-        process_.reset();
         loaded_.clear();
         failure_.reset();
+        if (!process_) return;
+        try {
+            process_->call({{"call", "forget"}}, kTimeDeadlineS);
+        } catch (const Error&) {
+            process_.reset();  // the next timing starts one
+        }
     }
 
     Timed time(const Axes& axes, uint32_t samples) override {
