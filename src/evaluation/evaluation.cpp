@@ -188,7 +188,7 @@ Json to_json(const Measurement& measurement) {
             {"share_of_peak", optional_number(measurement.share_of_peak)},
             {"clock_mhz", json_number(measurement.clock_mhz)},
             {"warm_ns", optional_number(measurement.warm_ns)},
-            {"warm_samples_ns", numbers(measurement.warm_samples_ns)},
+            {"warm_samples_ns", json_numbers(measurement.warm_samples_ns)},
             {"floor_ns", json_number(measurement.floor_ns)},
             {"floor_of", measurement.floor_of},
             {"method", json_text(measurement.method)},
