@@ -70,8 +70,8 @@ Json to_json(const Proof& proof) {
     for (const WorkloadProof& workload : proof.workloads) workloads.push_back(to_json(workload));
     return {{"baseline", json_text(proof.baseline)}, {"promotion", proof.promotion},
             {"level", json_number(proof.level)},     {"margin", json_number(proof.margin)},
-            {"block_samples", proof.block_samples},  {"unfit", json_text(proof.unfit)},
-            {"workloads", std::move(workloads)}};
+            {"block_samples", proof.block_samples},  {"voided", proof.voided},
+            {"unfit", json_text(proof.unfit)},       {"workloads", std::move(workloads)}};
 }
 
 Proof proof_from_json(const Json& json) {
@@ -81,6 +81,7 @@ Proof proof_from_json(const Json& json) {
     proof.level = number_from_json(json.at("level"));
     proof.margin = number_from_json(json.at("margin"));
     json.at("block_samples").get_to(proof.block_samples);
+    proof.voided = json.value("voided", size_t{0});
     json.at("unfit").get_to(proof.unfit);
     for (const Json& workload : json.at("workloads")) proof.workloads.push_back(workload_from_json(workload));
     return proof;

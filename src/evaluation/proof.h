@@ -33,6 +33,7 @@ struct Proof {
     double level = 0;            // chance of either bound of an interval to be wrong
     double margin = 0;           // ratios nearer to one are no difference
     uint32_t block_samples = 0;  // taken at a time
+    size_t voided = 0;           // sessions in which the card changed, which were taken again
     std::string unfit;           // why this machine proves nothing; "" where it does
     std::vector<WorkloadProof> workloads;
 };

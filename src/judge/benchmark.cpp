@@ -305,9 +305,10 @@ Benchmark::Floor Benchmark::floor_of(const Axes& axes, const Timed& timed) const
     return floor;
 }
 
-/// Why the time is impossible, or "".
 std::string Benchmark::beyond_floor(const Axes& axes, const Measurement& measurement) const {
-    if (measurement.median_ns <= 0 || measurement.median_ns >= kFloorShare * measurement.floor_ns) return "";
+    // A single time of nothing would make a geometric mean nothing, whatever the other workloads take.
+    if (!(measurement.low_ns > 0)) return fmt::format("{} takes no time", shown(axes));
+    if (measurement.median_ns >= kFloorShare * measurement.floor_ns) return "";
     const double needed = kFloorShare * measurement.floor_ns / measurement.median_ns;
     if (measurement.floor_of == "arithmetic")
         return fmt::format(

@@ -44,6 +44,8 @@ class Benchmark {
     Timed time(Program& program, size_t workload, uint32_t samples);
     /// The statistics of such samples, of a program or of a baseline.
     Measurement measurement(const Axes& axes, Timed timed) const;
+    /// Why a time is impossible on this card, "" where it is not.
+    std::string beyond_floor(const Axes& axes, const Measurement& measurement) const;
 
     /// The device's process is gone, or the session's cases get new inputs: nothing is known any more.
     void forget();
@@ -83,7 +85,6 @@ class Benchmark {
     Timed time_warm(const Runs& runs, uint32_t samples);
     double memory_bytes_per_ns() const;
     Floor floor_of(const Axes& axes, const Timed& timed) const;
-    std::string beyond_floor(const Axes& axes, const Measurement& measurement) const;
 
     const Task& task_;
     Device& device_;

@@ -10,6 +10,9 @@
 namespace recuda {
 namespace {
 
+/// Void sessions that a proof puts up with: more, and the card is not fit to prove anything today.
+constexpr size_t kMostVoid = 6;
+
 /// To a picosecond, far below what a clock of events resolves, so that JSON holds exactly what is judged.
 double kept_ns(double ns) { return std::round(ns * 1000) / 1000; }
 
@@ -26,15 +29,22 @@ class Prover {
     }
 
     SessionsTaken take(const std::function<void(size_t, size_t)>& done) {
-        for (size_t i = 0; i < parts_.plan.sessions; ++i) {
+        size_t voided = 0;
+        for (size_t i = 0; i < parts_.plan.sessions;) {
             if (done) done(i, parts_.plan.sessions);
+            std::string changed;
             try {
-                session(i);
+                changed = session(i);
             } catch (const DeviceLost&) {
-                session(i);
+                changed = session(i);
             }
-            if (taken_.stopped || taken_.outcome != Outcome::correct) return std::move(taken_);
+            if (!goes_on()) return std::move(taken_);
+            if (changed.empty())
+                ++i;
+            else if (++voided > kMostVoid)
+                return unsteady(changed);
         }
+        for (Proof& proof : taken_.proofs) proof.voided = voided;
         if (done) done(parts_.plan.sessions, parts_.plan.sessions);
         return std::move(taken_);
     }
@@ -49,13 +59,27 @@ class Prover {
 
     bool goes_on() const { return !taken_.stopped && taken_.outcome == Outcome::correct; }
 
-    void session(size_t number) {
+    SessionsTaken unsteady(const std::string& changed) {
+        for (std::string& problem : taken_.problems)
+            if (problem.empty())
+                problem = fmt::format("the card changed in {} sessions, last: {}", kMostVoid + 1, changed);
+        return std::move(taken_);
+    }
+
+    void canary() {
+        if (parts_.canary && goes_on()) rounds_.push_back(parts_.canary());
+    }
+
+    /// Returns why it is void, "" where it is not.
+    std::string session(size_t number) {
+        rounds_.clear();
         const uint64_t seed = rng_.next();
         parts_.renew(seed);
         std::vector<size_t> order(parts_.workloads.size());
         std::iota(order.begin(), order.end(), size_t{0});
         for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng_.below(i)]);
         std::vector<Pairs> all;
+        canary();
         for (const size_t workload : order)
             for (size_t baseline = 0; goes_on() && baseline < parts_.baselines.size(); ++baseline) {
                 if (!taken_.problems[baseline].empty()) continue;
@@ -63,14 +87,17 @@ class Prover {
                 pairs.times.seed = seed;
                 pairs.times.baseline_began = number % 2 == 1;
                 if (take_pairs(pairs)) all.push_back(std::move(pairs));
+                canary();
             }
-        if (!goes_on()) return;
+        if (!goes_on()) return "";
+        if (std::string changed = canary_deviation(rounds_); !changed.empty()) return changed;
         for (Pairs& pairs : all) {
             WorkloadProof& workload = taken_.proofs[pairs.baseline].workloads[pairs.workload];
             workload.method = pairs.method;
             workload.baseline_method = pairs.baseline_method;
             workload.sessions.push_back(std::move(pairs.times));
         }
+        return "";
     }
 
     bool take_pairs(Pairs& pairs) {
@@ -113,6 +140,7 @@ class Prover {
     Rng rng_;
     std::stop_token stop_;
     SessionsTaken taken_;
+    std::vector<CanaryTimes> rounds_;  // of the session
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "base/rng.h"
 #include "evaluation/proof.h"
+#include "judge/canaries.h"
 #include "judge/proof_plan.h"
 #include "judge/timed.h"
 #include "task/task.h"
@@ -27,6 +28,9 @@ struct ProofParts {
     std::vector<Contestant> baselines;
     std::vector<Axes> workloads;
     std::function<void(uint64_t seed)> renew;  // begins a session with inputs of this seed
+    /// One round of what shows whether the card stays as it is; may be empty. A session in which it does not is void
+    /// and taken again.
+    std::function<CanaryTimes()> canary;
     ProofPlan plan;
 };
 

@@ -32,9 +32,11 @@ class ScriptedClock final : public Device {
         return device_->run(launches, options);
     }
 
-    /// Each sequence runs once, so that its outputs are there.
+    /// Each sequence runs once, so that its outputs are there. Kernels that measure the card leave none.
     Timing time(const TimingRequest& request) override {
+        const bool of_the_card = request.sequences.front().front().entry.starts_with("peak_");
         for (const std::vector<Launch>& launches : request.sequences) {
+            if (of_the_card) break;
             for (const BufferId buffer : request.cleared) device_->fill(buffer, std::byte{0}, false);
             const Execution execution = device_->run(launches, {.checks = false, .count = false});
             if (execution.outcome != Outcome::correct) return {.outcome = execution.outcome, .log = execution.log};

@@ -33,24 +33,41 @@ Candidate candidate_of(const std::string& text) {
                           {});
 }
 
-/// Candidates judged whole in one session, with the plain seed as baseline, by a clock that an attacker made.
-std::vector<Evaluation> judged(const AttackTools& tools, const std::vector<std::string>& kernels, ClockNs clock) {
-    const Task task = tools.catalogue.task(selftest_tasks(tools.catalogue.home()).string() + "#rmsnorm");
-    Session session(task, with_scripted_clock(tools.make_device(DeviceKind::vgpu), std::move(clock)), tools.builder,
-                    {.seed = kSeed,
-                     .baselines = {"plain"},
-                     .axes = {{{"H", 264}, {"T", 1}}, {{"H", 264}, {"T", 8}}},
-                     .count = false});
-    std::vector<Evaluation> evaluations;
-    for (const std::string& kernel : kernels) {
+/// One session of the judge by a clock that an attacker made, with the plain seed as baseline.
+class Attacked {
+ public:
+    Attacked(const AttackTools& tools, ClockNs clock)
+        : builder_(tools.builder),
+          session_(tools.catalogue.task(selftest_tasks(tools.catalogue.home()).string() + "#rmsnorm"),
+                   with_scripted_clock(tools.make_device(DeviceKind::vgpu), std::move(clock)), tools.builder,
+                   {.seed = kSeed,
+                    .baselines = {"plain"},
+                    .axes = {{{"H", 264}, {"T", 1}}, {{"H", 264}, {"T", 8}}},
+                    .count = false,
+                    .fitness_file = folder_.path() / "proofs.json",
+                    .proof = {.sessions = 6, .blocks = 4}}) {}
+
+    Evaluation judge(const std::string& kernel) {
         const Candidate candidate = candidate_of(kernel);
-        std::vector<Order> orders;
-        orders.push_back(session.order(candidate, Depth::whole));
-        Built built = std::move(build_all(tools.builder, std::move(orders)).front());
-        evaluations.push_back(session.judge(candidate, std::move(built), Depth::whole, true, {}).evaluation);
+        return session_.judge(candidate, built(candidate), Depth::whole, true, {}).evaluation;
     }
-    return evaluations;
-}
+
+    /// With the comparisons of a proof, as the winner of a run gets them.
+    Evaluation prove(const std::string& kernel, Evaluation whole) {
+        return session_.prove(std::move(whole), built(candidate_of(kernel)), {.stop = {}, .progress = {}}).value();
+    }
+
+ private:
+    Built built(const Candidate& candidate) {
+        std::vector<Order> orders;
+        orders.push_back(session_.order(candidate, Depth::whole));
+        return std::move(build_all(builder_, std::move(orders)).front());
+    }
+
+    TemporaryFolder folder_;
+    Builder& builder_;
+    Session session_;
+};
 
 bool is_peak(const ClockedRun& run) { return run.launches.front().entry.starts_with("peak_"); }
 
@@ -59,25 +76,23 @@ double honest_ns(const ClockedRun& run) { return is_peak(run) ? 1 : kHonestNs; }
 
 bool has_eight_rows(const ClockedRun& run) { return run.launches.front().grid.x == 8; }
 
-bool claims_faster(const Evaluation& evaluation) {
-    return std::any_of(evaluation.comparisons.begin(), evaluation.comparisons.end(),
-                       [](const Comparison& comparison) { return comparison.outcome == Comparing::faster; });
-}
+/// What the proof says of all workloads together.
+Comparing claimed(const Evaluation& proven) { return proven.comparisons.at(0).outcome; }
 
 /// One time of zero makes a geometric mean zero, whatever the other times are.
 std::string zero_time(const AttackTools& tools) {
-    const Evaluation evaluation = judged(tools, {right_kernel(tools)}, [](const ClockedRun& run) {
+    const Evaluation evaluation = Attacked(tools, [](const ClockedRun& run) {
                                       return has_eight_rows(run) ? 0 : honest_ns(run);
-                                  }).front();
+                                  }).judge(right_kernel(tools));
     if (evaluation.outcome == Outcome::correct) return "";
     return fmt::format("{}: {}", name(evaluation.outcome), one_line(evaluation.verdict.log, 120));
 }
 
 /// A shape whose time is not a number, in the hope that it is left out of the mean.
 std::string missing_shape(const AttackTools& tools) {
-    const Evaluation evaluation = judged(tools, {right_kernel(tools)}, [](const ClockedRun& run) {
+    const Evaluation evaluation = Attacked(tools, [](const ClockedRun& run) {
                                       return has_eight_rows(run) ? std::nan("") : honest_ns(run) / 4;
-                                  }).front();
+                                  }).judge(right_kernel(tools));
     if (evaluation.outcome == Outcome::correct) return "";
     return fmt::format("{}: {}", name(evaluation.outcome), one_line(evaluation.verdict.log, 120));
 }
@@ -85,27 +100,32 @@ std::string missing_shape(const AttackTools& tools) {
 /// The card slows down while the session lasts, so that who is measured later looks slower.
 std::string slowed_baseline(const AttackTools& tools) {
     double slow = 1;
-    const Evaluation evaluation = judged(tools, {right_kernel(tools)}, [&](const ClockedRun& run) {
-                                      slow *= 1.001;
-                                      return slow * honest_ns(run);
-                                  }).front();
-    if (evaluation.outcome != Outcome::correct || claims_faster(evaluation)) return "";
-    return fmt::format("candidate and baseline take turns: {}",
-                       evaluation.comparisons.empty() ? "no comparison" : name(evaluation.comparisons.front().outcome));
+    Attacked attacked(tools, [&](const ClockedRun& run) {
+        slow *= 1.001;
+        return slow * honest_ns(run);
+    });
+    const std::string kernel = right_kernel(tools);
+    const Evaluation proven = attacked.prove(kernel, attacked.judge(kernel));
+    if (proven.outcome != Outcome::correct || claimed(proven) == Comparing::faster) return "";
+    return fmt::format("candidate and baseline take turns: {}", name(claimed(proven)));
 }
 
 /// Many equal kernels: the luckiest must not be called faster.
 std::string clone_spam(const AttackTools& tools) {
     constexpr int kClones = 16;
-    std::vector<std::string> clones;
-    for (int i = 0; i < kClones; ++i)
-        clones.push_back(right_kernel(tools) + fmt::format("\nconstexpr int kClone = {};\n", i));
     Rng noise(kSeed);
-    const std::vector<Evaluation> evaluations =
-        judged(tools, clones, [&](const ClockedRun& run) { return honest_ns(run) * (1 + 0.02 * noise.normal()); });
-    for (const Evaluation& evaluation : evaluations)
-        if (evaluation.outcome != Outcome::correct || claims_faster(evaluation)) return "";
-    return fmt::format("none of {} clones is FASTER than the baseline whose time it has", kClones);
+    Attacked attacked(tools, [&](const ClockedRun& run) { return honest_ns(run) * (1 + 0.02 * noise.normal()); });
+    std::string luckiest;
+    Evaluation best;
+    for (int i = 0; i < kClones; ++i) {
+        const std::string clone = right_kernel(tools) + fmt::format("\nconstexpr int kClone = {};\n", i);
+        Evaluation evaluation = attacked.judge(clone);
+        if (evaluation.outcome != Outcome::correct) return "";
+        if (luckiest.empty() || ranks_before(evaluation, best)) luckiest = clone, best = std::move(evaluation);
+    }
+    const Comparing outcome = claimed(attacked.prove(luckiest, best));
+    if (outcome == Comparing::faster) return "";
+    return fmt::format("the luckiest of {} clones is proven {}", kClones, name(outcome));
 }
 
 /// The one file below the folder.

@@ -268,11 +268,6 @@ void Session::measure_into(Evaluation& evaluation, Program& program, Depth depth
             medians.push_back(measured.measurement.median_ns);
             evaluation.measurements.push_back(std::move(measured.measurement));
         }
-        // A single time of nothing would make the geometric mean nothing, whatever the other workloads take.
-        if (measured.outcome == Outcome::correct && !(measured.measurement.low_ns > 0)) {
-            measured.outcome = Outcome::impossible;
-            measured.log = fmt::format("{} takes no time", shown(axes));
-        }
         if (measured.outcome == Outcome::correct) continue;
         conclude(evaluation, measured.outcome, measured.log);
         if (measured.outcome != Outcome::impossible) forget(program);

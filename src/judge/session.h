@@ -87,6 +87,7 @@ class Session {
     SessionsTaken sessions(ProofParts parts, std::span<Program* const> programs, std::string_view what,
                            const Promotion& promotion);
     Fitness fitness() const;
+    Timed bounded(Timed timed, const Axes& axes) const;
     Contestant contestant(std::string name, Program& program);
     bool choose_baselines(Program& program, const std::stop_token& stop);
     bool tested_where_due(const Fitness& fitness, const std::stop_token& stop);

@@ -5,6 +5,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "judge/canaries.h"
 #include "judge/own_program.h"
 #include "judge/proof_statistics.h"
 #include "judge/proof_verdict.h"
@@ -76,8 +77,8 @@ std::optional<Evaluation> Session::prove(Evaluation whole, Built built, const Pr
     Program program(*device_, std::move(built.compilation), std::move(built.binaries), limits_);
     ProofParts parts{.candidate = contestant("candidate", program)};
     for (const auto& baseline : baselines_.all())
-        parts.baselines.push_back({baseline->name(), [&baseline = *baseline](const Axes& axes, uint32_t samples) {
-                                       return baseline.time(axes, samples);
+        parts.baselines.push_back({baseline->name(), [this, &baseline = *baseline](const Axes& axes, uint32_t samples) {
+                                       return bounded(baseline.time(axes, samples), axes);
                                    }});
     if (!choose_baselines(program, promotion.stop)) return std::nullopt;
     Program* const programs[] = {&program};
@@ -160,7 +161,12 @@ void Session::times_into(Evaluation& evaluation) const {
             evaluation.baseline_measurements.push_back(
                 {proof.baseline, std::move(baseline), std::move(times.candidate_ns)});
             if (&proof != &evaluation.proofs.front()) continue;
-            measurements.push_back(benchmark_.measurement(workload.axes, std::move(own)));
+            Measurement& measurement = measurements.emplace_back(benchmark_.measurement(workload.axes, std::move(own)));
+            for (Measurement& chosen_by : evaluation.measurements)
+                if (chosen_by.axes == workload.axes) {
+                    measurement.warm_ns = chosen_by.warm_ns;
+                    measurement.warm_samples_ns = std::move(chosen_by.warm_samples_ns);
+                }
             medians.push_back(measurements.back().median_ns);
         }
     if (measurements.empty()) return;
@@ -192,20 +198,35 @@ std::optional<Proof> Session::self_test(const std::stop_token& stop) {
 
 Contestant Session::contestant(std::string name, Program& program) {
     return {std::move(name), [this, &program](const Axes& axes, uint32_t samples) {
-                return benchmark_.time(program, program.workload_of(axes), samples);
+                return bounded(benchmark_.time(program, program.workload_of(axes), samples), axes);
             }};
+}
+
+/// `impossible` where it is faster than the card can be.
+Timed Session::bounded(Timed timed, const Axes& axes) const {
+    if (timed.outcome != Outcome::correct) return timed;
+    if (std::string why = benchmark_.beyond_floor(axes, benchmark_.measurement(axes, timed)); !why.empty())
+        timed.outcome = Outcome::impossible, timed.log = std::move(why);
+    return timed;
 }
 
 /// Takes them, and puts this session back to its own inputs.
 SessionsTaken Session::sessions(ProofParts parts, std::span<Program* const> programs, std::string_view what,
                                 const Promotion& promotion) {
+    std::unique_ptr<Canaries> canaries;
     const auto renew_all = [&](uint64_t seed) {
+        canaries.reset();
         for (Program* const program : programs) program->forget();
         renew(seed);
     };
     parts.workloads = measured_axes();
     parts.renew = renew_all;
     parts.plan = options_.proof;
+    if (info().kind == DeviceKind::cuda)
+        parts.canary = [&] {
+            if (!canaries) canaries = std::make_unique<Canaries>(*device_, builder_, options_.target);
+            return canaries->time();
+        };
     SessionsTaken taken = take_sessions(parts, Rng(options_.seed, fmt::format("proof {} {}", what, promotion.number)),
                                         promotion.stop, promotion.progress);
     renew_all(options_.seed);

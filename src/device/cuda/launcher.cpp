@@ -1,5 +1,7 @@
 #include "device/cuda/launcher.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -98,10 +100,32 @@ bool runs_on(std::string_view made_for, std::string_view target) {
 Launcher::Launcher(const Driver& driver, GuardedMemory& memory, std::string target)
     : driver_(driver), memory_(memory), target_(std::move(target)) {}
 
+/// Whether an image's own tables and sections lie within it: the driver (580.159.04) reads past the end of one that was
+/// cut off, and dies of it.
+bool is_whole_elf(std::string_view image) {
+    Elf64_Ehdr header;
+    if (image.size() < sizeof header || !image.starts_with(ELFMAG)) return false;
+    std::memcpy(&header, image.data(), sizeof header);
+    const auto lies_within = [&](uint64_t offset, uint64_t bytes) {
+        return offset <= image.size() && bytes <= image.size() - offset;
+    };
+    if (header.e_shentsize != sizeof(Elf64_Shdr) || !lies_within(header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr)) ||
+        !lies_within(header.e_phoff, uint64_t{header.e_phnum} * header.e_phentsize))
+        return false;
+    for (size_t i = 0; i < header.e_shnum; ++i) {
+        Elf64_Shdr section;
+        std::memcpy(&section, image.data() + header.e_shoff + i * sizeof section, sizeof section);
+        if (section.sh_type != SHT_NOBITS && !lies_within(section.sh_offset, section.sh_size)) return false;
+    }
+    return true;
+}
+
 ModuleId Launcher::load(const Binary& binary) {
     const bool machine_code = !binary.cubin.empty() && runs_on(binary.target, target_);
     if (!machine_code && binary.ptx.empty())
         throw Error("{} was built for {} and has no PTX that {} could compile", binary.file, binary.target, target_);
+    if (machine_code && !is_whole_elf({binary.cubin.data(), binary.cubin.size()}))
+        throw Error("{}: its machine code is cut off or no ELF image", binary.file);
     std::string log(kLogBytes, '\0');
     std::array options = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(kLogBytes)};

@@ -82,4 +82,7 @@ class Launcher {
 /// "sm_103").
 bool runs_on(std::string_view made_for, std::string_view target);
 
+/// Whether the tables and sections of an ELF image of machine code lie within it.
+bool is_whole_elf(std::string_view image);
+
 }  // namespace recuda::cuda
