@@ -33,6 +33,8 @@ class Baseline {
 
     /// The device's process is gone, and with it buffers and modules: they are made again when they are needed.
     virtual void forget() = 0;
+    /// Takes its code from the device, to be loaded anew where that can be had in little time.
+    virtual void unload() {}
     /// A fresh session begins (a proof needs several): nothing that the last one placed in memory is used any more,
     /// inputs are taken from the session's cases again. Choices that were made by timing (tunables, a library's
     /// algorithm) stay, and so may what takes many seconds to make: a process of its own, what it has compiled.

@@ -18,6 +18,7 @@ class ProgramBaseline : public Baseline {
         return benchmark_.time(*program_, program_->workload_of(axes), samples);
     }
     void forget() override { program_->forget(); }
+    void unload() override { program_->forget(); }
 
  private:
     std::string name_, about_;

@@ -21,6 +21,7 @@ namespace recuda {
 struct Contestant {
     std::string name;
     std::function<Timed(const Axes& axes, uint32_t samples)> time;
+    std::function<void()> unload{};  // its code from the device, to be loaded anew; may be empty
 };
 
 struct ProofParts {

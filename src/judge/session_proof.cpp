@@ -77,9 +77,11 @@ std::optional<Evaluation> Session::prove(Evaluation whole, Built built, const Pr
     Program program(*device_, std::move(built.compilation), std::move(built.binaries), limits_);
     ProofParts parts{.candidate = contestant("candidate", program)};
     for (const auto& baseline : baselines_.all())
-        parts.baselines.push_back({baseline->name(), [this, &baseline = *baseline](const Axes& axes, uint32_t samples) {
+        parts.baselines.push_back({baseline->name(),
+                                   [this, &baseline = *baseline](const Axes& axes, uint32_t samples) {
                                        return bounded(baseline.time(axes, samples), axes);
-                                   }});
+                                   },
+                                   [&baseline = *baseline] { baseline.unload(); }});
     if (!choose_baselines(program, promotion.stop)) return std::nullopt;
     Program* const programs[] = {&program};
     SessionsTaken taken = sessions(std::move(parts), programs, whole.digest, promotion);
@@ -197,9 +199,11 @@ std::optional<Proof> Session::self_test(const std::stop_token& stop) {
 }
 
 Contestant Session::contestant(std::string name, Program& program) {
-    return {std::move(name), [this, &program](const Axes& axes, uint32_t samples) {
+    return {std::move(name),
+            [this, &program](const Axes& axes, uint32_t samples) {
                 return bounded(benchmark_.time(program, program.workload_of(axes), samples), axes);
-            }};
+            },
+            [&program] { program.forget(); }};
 }
 
 /// `impossible` where it is faster than the card can be.

@@ -18,6 +18,7 @@ class TunedBaseline : public Baseline {
     const std::string& name() const override { return parts_.name; }
     std::string about() const override { return parts_.about; }
     void forget() override { parts_.forget(); }
+    void unload() override { parts_.forget(); }
 
     Timed time(const Axes& axes, uint32_t samples) override {
         Tuned& tuned = tuned_[axes];

@@ -40,8 +40,8 @@ class RunOnGpu(unittest.TestCase):
         self.assertEqual([proof["baseline"] for proof in proven["proofs"]], ["plain", "reference"])
         for proof in proven["proofs"]:
             for workload in proof["workloads"]:
-                self.assertEqual({len(session["candidate_ns"]) for session in workload["sessions"]}, {40})
-                self.assertEqual(len({session["seed"] for session in workload["sessions"]}), 12)
+                self.assertEqual({len(session["candidate_ns"]) for session in workload["sessions"]}, {10})
+                self.assertEqual(len({session["seed"] for session in workload["sessions"]}), 48)
         for comparison in proven["comparisons"]:
             self.assertTrue(comparison["proof"])
             self.assertLessEqual(comparison["low"], comparison["ratio"])
@@ -85,7 +85,6 @@ class RunOnGpu(unittest.TestCase):
                     self.assertIn("CUDA_ERROR_ILLEGAL_ADDRESS", found["log"])
                     self.assertIn("it failed twice", found["log"])
 
-
     def test_baselines_of_a_projection(self):
         """What is installed is compared with, and verified; what is not is said and recorded."""
         names = ["plain", "reference", "cublaslt", "triton", "torch-eager", "torch-eager-graph", "torch-compile", "torch-compile-graph"]
@@ -103,15 +102,15 @@ class RunOnGpu(unittest.TestCase):
         for one in environment["baselines"]:
             if not one["used"]:
                 self.assertIn(f'no baseline {one["name"]}: {one["about"]}', done.stderr)
-        whole = [line for line in lines if line["stage"] == "whole" and line["outcome"] == "correct"]
-        self.assertTrue(whole)
-        for line in whole:
-            for name in used:
-                compared = [one for one in line["comparisons"] if one["baseline"] == name]
-                self.assertEqual(len(compared), 3, name)
-                for one in compared:
-                    self.assertIsInstance(one["ratio"], float, f'{name}: {one["evidence"]}')
-                    self.assertGreater(one["ratio"], 0.01)
+        proven = lines[-1]
+        self.assertEqual(proven["outcome"], "correct")
+        for name in used:
+            compared = [one for one in proven["comparisons"] if one["baseline"] == name]
+            self.assertEqual(len(compared), 3, name)
+            for one in compared:
+                self.assertTrue(one["proof"])
+                self.assertIsInstance(one["ratio"], float, f'{name}: {one["evidence"]}')
+                self.assertGreater(one["ratio"], 0.01)
 
 
 def works_here():
