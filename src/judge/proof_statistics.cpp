@@ -34,6 +34,13 @@ double session_statistic(std::span<const double> candidate_ns, std::span<const d
     return median_of(std::move(logs)).value;
 }
 
+std::vector<double> balanced(std::span<const double> session_statistics) {
+    std::vector<double> means;
+    for (size_t i = 0; i + 1 < session_statistics.size(); i += 2)
+        means.push_back((session_statistics[i] + session_statistics[i + 1]) / 2);
+    return means;
+}
+
 Proven proven(std::span<const double> session_statistics, double level, double margin) {
     const auto sessions = static_cast<double>(session_statistics.size());
     double mean = 0, squares = 0;

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "evaluation/evaluation.h"
 
@@ -33,13 +34,18 @@ double level_of(size_t promotion);
 /// Median of log(baseline / candidate) over pairs; the spans are equally long and not empty.
 double session_statistic(std::span<const double> candidate_ns, std::span<const double> baseline_ns);
 
+/// Means of neighbouring sessions, in which each side was loaded first once: what that does to its time (3 % either way
+/// for a kernel of 6 us on an H200) is no part of the ratio and not normal noise. The last of an odd number is left
+/// out.
+std::vector<double> balanced(std::span<const double> session_statistics);
+
 struct Proven {
     Comparing outcome = Comparing::inconclusive;
     double ratio = 0, low = 0, high = 0;  // baseline time / candidate time
 };
 
 /// FASTER where low > 1 / (1 - margin), SLOWER where high < 1 - margin, EQUIVALENT where both lie between; `level` is
-/// the chance of each bound to lie on the wrong side of the true ratio. Fewer than two sessions prove nothing: the
+/// the chance of each bound to lie on the wrong side of the true ratio. Fewer than two values prove nothing: the
 /// interval is then (0, infinity).
 Proven proven(std::span<const double> session_statistics, double level, double margin = kProofMargin);
 

@@ -41,7 +41,7 @@ std::string evidence_of(const Proof& proof) {
 
 Comparison comparison(const Proof& proof, const std::vector<double>& statistics,
                       const std::map<std::string, int64_t, std::less<>>& axes) {
-    const Proven result = proven(statistics, proof.level, proof.margin);
+    const Proven result = proven(balanced(statistics), proof.level, proof.margin);
     Comparison made{proof.baseline, result.outcome, result.ratio,       result.low,
                     result.high,    axes,           evidence_of(proof), true};
     if (!proof.unfit.empty()) made.outcome = Comparing::inconclusive;
