@@ -180,8 +180,9 @@ class WorkloadRun {
     Shown repeated(Case& one, Shown shown) {
         const bool cuda = device_.info().kind == DeviceKind::cuda;
         for (unsigned i = 1; i < (cuda ? kDeterminismRuns : 2); ++i) {
-            Shown again = run(one, kPoison,
-                              {.deadline_s = deadline_s(one), .schedule = cuda ? 0u : 1u, .count = false, .noise = cuda});
+            Shown again =
+                run(one, kPoison,
+                    {.deadline_s = deadline_s(one), .schedule = cuda ? 0u : 1u, .count = false, .noise = cuda});
             if (again.outcome != Outcome::correct) return again;
             if (!same_bits(cases_.read_written(one), first_))
                 return wrong(fmt::format("a second run{} gave other bits than the first",
