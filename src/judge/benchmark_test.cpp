@@ -74,7 +74,7 @@ bench = { T = [2] }
                        {.seed = 7,
                         .baselines = std::move(baselines),
                         .fitness_file = folder_.path() / "proofs.json",
-                        .proof = {.sessions = 2, .blocks = 2, .block_pairs = 2, .warmup_pairs = 1}});
+                        .proof = {.sessions = 4, .blocks = 2, .block_pairs = 2, .warmup_pairs = 1}});
         Evaluation whole;
         judge->evaluate(std::span(&candidate, 1), Depth::whole, {}, [&](Evaluation done) { whole = std::move(done); });
         if (whole.outcome != Outcome::correct) return whole;
@@ -98,7 +98,7 @@ TEST_F(BenchmarkTest, MeasuresAndProves) {
     ASSERT_EQ(evaluation.measurements.size(), 2u);
     const Measurement& first = evaluation.measurements[0];
     EXPECT_EQ(first.axes.at("T"), 1);
-    EXPECT_EQ(first.samples_ns.size(), 2u * 2 * 2) << "those of the proof";
+    EXPECT_EQ(first.samples_ns.size(), 4u * 2 * 2) << "those of the proof";
     EXPECT_GT(first.median_ns, 0);
     EXPECT_EQ(first.bytes, 2 * 3 * 264);
     EXPECT_NEAR(first.bytes_per_ns, 2 * 3 * 264 / first.median_ns, 1e-9);
@@ -124,7 +124,7 @@ TEST_F(BenchmarkTest, MeasuresAndProves) {
         EXPECT_GT(comparison.low, 1);
         EXPECT_LE(comparison.low, comparison.ratio);
         EXPECT_TRUE(comparison.proof);
-        EXPECT_NE(comparison.evidence.find("proof: 2 sessions of 4 pairs, SM clock 1980 to 1980 MHz"),
+        EXPECT_NE(comparison.evidence.find("proof: 4 sessions of 4 pairs, SM clock 1980 to 1980 MHz"),
                   std::string::npos)
             << comparison.evidence;
         EXPECT_EQ(comparison.ships.has_value(), comparison.axes.empty());
@@ -133,15 +133,15 @@ TEST_F(BenchmarkTest, MeasuresAndProves) {
     ASSERT_EQ(evaluation.proofs.size(), 2u);
     std::set<uint64_t> seeds;
     for (const ProofSession& session : evaluation.proofs[0].workloads.at(0).sessions) seeds.insert(session.seed);
-    EXPECT_EQ(seeds.size(), 2u) << "fresh inputs each";
+    EXPECT_EQ(seeds.size(), 4u) << "fresh inputs each";
     EXPECT_FALSE(seeds.contains(7));
     EXPECT_NE(read_file(folder_.path() / "proofs.json").find("\"since_test\": 2"), std::string::npos);
     ASSERT_EQ(evaluation.baseline_measurements.size(), 4u);
     const BaselineMeasurement& plain = evaluation.baseline_measurements[0];
     EXPECT_EQ(plain.baseline, "plain");
     EXPECT_EQ(plain.measurement.axes, first.axes);
-    EXPECT_EQ(plain.measurement.samples_ns.size(), 8u);
-    EXPECT_EQ(plain.candidate_samples_ns.size(), 8u);
+    EXPECT_EQ(plain.measurement.samples_ns.size(), 16u);
+    EXPECT_EQ(plain.candidate_samples_ns.size(), 16u);
     EXPECT_NEAR(plain.measurement.median_ns / first.median_ns, evaluation.comparisons[1].ratio, 1e-9);
     EXPECT_TRUE(plain.measurement.share_of_peak);
 }
@@ -188,7 +188,7 @@ TEST_F(BenchmarkTest, AMachineIsTestedWithAKernelAgainstItsCopy) {
                     {.seed = 7,
                      .baselines = {},
                      .axes = {axes_from_text(one, "T=2")},
-                     .proof = {.sessions = 2, .blocks = 2, .block_pairs = 2, .warmup_pairs = 1}});
+                     .proof = {.sessions = 4, .blocks = 2, .block_pairs = 2, .warmup_pairs = 1}});
     const std::optional<Proof> proof = session.self_test({});
     ASSERT_TRUE(proof);
     const std::vector<Comparison> comparisons = comparisons_of(*proof);

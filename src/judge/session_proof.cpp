@@ -160,16 +160,19 @@ void Session::times_into(Evaluation& evaluation) const {
                         .samples_ns = std::move(times.baseline_ns),
                         .clock_mhz = std::move(times.baseline_clock_mhz)};
             Measurement baseline = benchmark_.measurement(workload.axes, std::move(other));
+            Measurement measurement = benchmark_.measurement(workload.axes, std::move(own));
+            for (const Measurement& chosen_by : evaluation.measurements)
+                if (chosen_by.axes == workload.axes) {
+                    measurement.warm_ns = chosen_by.warm_ns;
+                    measurement.warm_samples_ns = chosen_by.warm_samples_ns;
+                    baseline.floor_ns = measurement.floor_ns = chosen_by.floor_ns;
+                    baseline.floor_of = measurement.floor_of = chosen_by.floor_of;
+                }
             evaluation.baseline_measurements.push_back(
                 {proof.baseline, std::move(baseline), std::move(times.candidate_ns)});
             if (&proof != &evaluation.proofs.front()) continue;
-            Measurement& measurement = measurements.emplace_back(benchmark_.measurement(workload.axes, std::move(own)));
-            for (Measurement& chosen_by : evaluation.measurements)
-                if (chosen_by.axes == workload.axes) {
-                    measurement.warm_ns = chosen_by.warm_ns;
-                    measurement.warm_samples_ns = std::move(chosen_by.warm_samples_ns);
-                }
-            medians.push_back(measurements.back().median_ns);
+            medians.push_back(measurement.median_ns);
+            measurements.push_back(std::move(measurement));
         }
     if (measurements.empty()) return;
     evaluation.measurements = std::move(measurements);

@@ -15,7 +15,7 @@
 
 namespace recuda {
 
-/// A virtual GPU, with a time made of what it counted. Its memory moves one byte a nanosecond where that is measured.
+/// A virtual GPU, with a time made of what it counted. Its memory moves `memory_bytes_per_ns` where that is measured.
 /// Its library of matrix products has as many algorithms as it is told, which are computed on the host: the first byte
 /// of an algorithm is its number, and it takes 1000 ns and 100 more for each lower number; an odd one is wrong.
 class TimedDevice : public Device {
@@ -65,6 +65,7 @@ class TimedDevice : public Device {
         return timing;
     }
 
+    double memory_bytes_per_ns = 1;
     /// Called after a timed run, before it is checked.
     std::function<void(Device& device, const TimingRequest& request, size_t sequence)> after_run;
 
@@ -102,7 +103,8 @@ class TimedDevice : public Device {
         const Execution execution = device_->run(request.sequences[sequence], {.count = true});
         EXPECT_EQ(execution.outcome, Outcome::correct) << execution.log;
         if (first.entry.starts_with("peak_"))
-            return static_cast<double>(execution.counters->global_read.bytes + execution.counters->global_write.bytes);
+            return static_cast<double>(execution.counters->global_read.bytes + execution.counters->global_write.bytes) /
+                   memory_bytes_per_ns;
         return 10 + ns_an_instruction_ * static_cast<double>(execution.counters->warp_instructions);
     }
 
