@@ -2,7 +2,7 @@
 //
 // A workload has a ring of buffer sets of more than three times the L2 together (or as many as fit 4 GiB), which hold
 // several inputs of the kind `normal` in turn. Each timing takes the next stretch of the ring, so that what it reads
-// was last touched an L2's worth of traffic ago. Workspace is one for all sets, as in a runtime.
+// was last touched an L2's worth of traffic ago. The runs of a sample have workspaces of their own.
 //
 // Every timed run is checked: before its first timing a program runs once on each input and is judged; after each
 // sample the device compares the hash of what each run left with that of the judged result, and wipes it. A program

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "build/builder.h"
+#include "device/forwarding_device.h"
 #include "device/vgpu/vgpu.h"
 #include "judge/judge.h"
 #include "task/catalogue.h"
@@ -39,36 +40,21 @@ extern "C" __global__ void rms(const __nv_bfloat16* x, const __nv_bfloat16* w, _
 }
 )";
 
-/// Passes everything on. As a card it says so; as a filter's device it may be unable to run anything.
-class OtherDevice : public Device {
+/// As a card it says so; as a filter's device it may be unable to run anything.
+class OtherDevice : public ForwardingDevice {
  public:
     OtherDevice(DeviceKind kind, std::atomic<int>& runs, Outcome outcome)
-        : device_(make_vgpu({.threads = 1})), info_(device_->info()), runs_(runs), outcome_(outcome) {
+        : ForwardingDevice(make_vgpu({.threads = 1})), runs_(runs), outcome_(outcome) {
         info_.kind = kind;
     }
-    const DeviceInfo& info() const override { return info_; }
-    BufferId allocate(std::string name, uint64_t bytes) override { return device_->allocate(std::move(name), bytes); }
-    void free(BufferId buffer) override { device_->free(buffer); }
-    void write(BufferId buffer, uint64_t offset, std::span<const std::byte> bytes) override {
-        device_->write(buffer, offset, bytes);
-    }
-    void read(BufferId buffer, uint64_t offset, std::span<std::byte> bytes) override {
-        device_->read(buffer, offset, bytes);
-    }
-    void fill(BufferId buffer, std::byte value, bool poison) override { device_->fill(buffer, value, poison); }
-    ModuleId load(const Binary& binary) override { return device_->load(binary); }
-    void unload(ModuleId module) override { device_->unload(module); }
     Execution run(std::span<const Launch> launches, const RunOptions& options) override {
         ++runs_;
         Execution execution = device_->run(launches, options);
         if (options.checks && outcome_ != Outcome::correct) execution.outcome = outcome_;  // ours run without checks
         return execution;
     }
-    Timing time(const TimingRequest& request) override { return device_->time(request); }
 
  private:
-    std::unique_ptr<Device> device_;
-    DeviceInfo info_;
     std::atomic<int>& runs_;
     Outcome outcome_;
 };

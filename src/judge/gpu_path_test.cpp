@@ -7,6 +7,7 @@
 #include "base/process.h"
 #include "build/builder.h"
 #include "device/counters.h"
+#include "device/forwarding_device.h"
 #include "device/vgpu/vgpu.h"
 #include "judge/judge.h"
 #include "task/catalogue.h"
@@ -17,24 +18,10 @@ namespace {
 
 using testing::HasSubstr;
 
-class GpuLike : public Device {
+class GpuLike : public ForwardingDevice {
  public:
-    GpuLike() : device_(make_vgpu()), info_(device_->info()) { info_.kind = DeviceKind::cuda; }
-    const DeviceInfo& info() const override { return info_; }
-    BufferId allocate(std::string name, uint64_t bytes) override { return device_->allocate(std::move(name), bytes); }
-    BufferId allocate_guarded(std::string name, uint64_t bytes, Guard) override {
-        return device_->allocate(std::move(name), bytes);
-    }
-    void free(BufferId buffer) override { device_->free(buffer); }
-    void write(BufferId buffer, uint64_t offset, std::span<const std::byte> bytes) override {
-        device_->write(buffer, offset, bytes);
-    }
-    void read(BufferId buffer, uint64_t offset, std::span<std::byte> bytes) override {
-        device_->read(buffer, offset, bytes);
-    }
+    GpuLike() : ForwardingDevice(make_vgpu()) { info_.kind = DeviceKind::cuda; }
     void fill(BufferId buffer, std::byte value, bool) override { device_->fill(buffer, value, false); }
-    ModuleId load(const Binary& binary) override { return device_->load(binary); }
-    void unload(ModuleId module) override { device_->unload(module); }
     Timing time(const TimingRequest&) override { throw Error("this GPU has no clock"); }
 
     Execution run(std::span<const Launch> launches, const RunOptions&) override {
@@ -46,10 +33,6 @@ class GpuLike : public Device {
     }
 
     int fails = 0;  // runs of the candidate that fault before one does not
-
- private:
-    std::unique_ptr<Device> device_;
-    DeviceInfo info_;
 };
 
 constexpr const char* kTasks = R"(

@@ -9,7 +9,7 @@ namespace recuda {
 
 /// On an H200 the ratio of a kernel of 2 to 12 us to a copy of itself moves by 1 to 6 % from session to session, by 2.1
 /// % in the median, while within a session it stays within 0.6 % (docs/evidence/2026-11-30-h200-proofs): many short
-/// sessions tell more than few long ones. With 2.1 % the mean of 48 has an error of 0.3 %: a bound lies 0.7 % away at
+/// sessions tell more than few long ones. With 2.1 % the mean of 48 has an error of 0.3 %: a bound lies 0.9 % away at
 /// the first promotion's level, so that 3 % is found. An even number: see
 /// `balanced`.
 inline constexpr size_t kProofSessions = 48;

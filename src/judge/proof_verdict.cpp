@@ -16,7 +16,7 @@ void append(std::vector<double>& all, const std::vector<double>& more) {
     all.insert(all.end(), more.begin(), more.end());
 }
 
-/// "12 sessions of 40 pairs, SM clock 1965 to 1980 MHz".
+/// "48 sessions of 10 pairs, SM clock 1965 to 1980 MHz".
 std::string sessions_words(const Proof& proof) {
     double low = std::numeric_limits<double>::infinity(), high = 0;
     size_t pairs = std::numeric_limits<size_t>::max();

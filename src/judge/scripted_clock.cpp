@@ -1,5 +1,7 @@
 #include "judge/scripted_clock.h"
 
+#include "device/forwarding_device.h"
+
 namespace recuda {
 namespace {
 
@@ -7,29 +9,13 @@ namespace {
 constexpr uint64_t kL2Bytes = 4 << 10;
 constexpr double kClockMhz = 1980;
 
-class ScriptedClock final : public Device {
+class ScriptedClock final : public ForwardingDevice {
  public:
     ScriptedClock(std::unique_ptr<Device> device, std::function<double(const ClockedRun&)> clock_ns)
-        : device_(std::move(device)), clock_ns_(std::move(clock_ns)), info_(device_->info()) {
+        : ForwardingDevice(std::move(device)), clock_ns_(std::move(clock_ns)) {
         info_.measures_time = true;
         info_.l2_bytes = kL2Bytes;
         info_.memory_bytes_per_ns = 0;
-    }
-
-    const DeviceInfo& info() const override { return info_; }
-    BufferId allocate(std::string name, uint64_t bytes) override { return device_->allocate(std::move(name), bytes); }
-    void free(BufferId buffer) override { device_->free(buffer); }
-    void write(BufferId buffer, uint64_t offset_bytes, std::span<const std::byte> bytes) override {
-        device_->write(buffer, offset_bytes, bytes);
-    }
-    void read(BufferId buffer, uint64_t offset_bytes, std::span<std::byte> bytes) override {
-        device_->read(buffer, offset_bytes, bytes);
-    }
-    void fill(BufferId buffer, std::byte value, bool poison) override { device_->fill(buffer, value, poison); }
-    ModuleId load(const Binary& binary) override { return device_->load(binary); }
-    void unload(ModuleId module) override { device_->unload(module); }
-    Execution run(std::span<const Launch> launches, const RunOptions& options) override {
-        return device_->run(launches, options);
     }
 
     /// Each sequence runs once, so that its outputs are there. Kernels that measure the card leave none.
@@ -49,9 +35,7 @@ class ScriptedClock final : public Device {
     }
 
  private:
-    std::unique_ptr<Device> device_;
     std::function<double(const ClockedRun&)> clock_ns_;
-    DeviceInfo info_;
     uint64_t sample_ = 0;
 };
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "device/counters.h"
-#include "device/device.h"
+#include "device/forwarding_device.h"
 #include "tensor/dtype.h"
 
 namespace recuda {
@@ -18,29 +18,14 @@ namespace recuda {
 /// A virtual GPU, with a time made of what it counted. Its memory moves `memory_bytes_per_ns` where that is measured.
 /// Its library of matrix products has as many algorithms as it is told, which are computed on the host: the first byte
 /// of an algorithm is its number, and it takes 1000 ns and 100 more for each lower number; an odd one is wrong.
-class TimedDevice : public Device {
+class TimedDevice : public ForwardingDevice {
  public:
     TimedDevice(std::unique_ptr<Device> under, double ns_an_instruction, unsigned algorithms = 0)
-        : device_(std::move(under)),
-          info_(device_->info()),
-          ns_an_instruction_(ns_an_instruction),
-          algorithms_(algorithms) {
+        : ForwardingDevice(std::move(under)), ns_an_instruction_(ns_an_instruction), algorithms_(algorithms) {
         info_.measures_time = true;
         info_.l2_bytes = 64 << 10;
         info_.memory_bytes_per_ns = 0;  // as of cards that share the host's memory
     }
-    const DeviceInfo& info() const override { return info_; }
-    BufferId allocate(std::string name, uint64_t bytes) override { return device_->allocate(std::move(name), bytes); }
-    void free(BufferId buffer) override { device_->free(buffer); }
-    void write(BufferId buffer, uint64_t offset, std::span<const std::byte> bytes) override {
-        device_->write(buffer, offset, bytes);
-    }
-    void read(BufferId buffer, uint64_t offset, std::span<std::byte> bytes) override {
-        device_->read(buffer, offset, bytes);
-    }
-    void fill(BufferId buffer, std::byte value, bool poison) override { device_->fill(buffer, value, poison); }
-    ModuleId load(const Binary& binary) override { return device_->load(binary); }
-    void unload(ModuleId module) override { device_->unload(module); }
     Execution run(std::span<const Launch> launches, const RunOptions& options) override {
         if (!launches[0].product) return device_->run(launches, options);
         multiply(*launches[0].product, launches[0].arguments);
@@ -133,8 +118,6 @@ class TimedDevice : public Device {
         return 1000 + 100 * static_cast<double>(algorithms_ - number);
     }
 
-    std::unique_ptr<Device> device_;
-    DeviceInfo info_;
     double ns_an_instruction_;
     unsigned algorithms_;
 };
