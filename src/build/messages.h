@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "build/builder.h"
-#include "build/jail.h"
+#include "base/jail.h"
 #include "build/nvrtc.h"
 
 namespace recuda {

@@ -10,7 +10,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "build/builder.h"
-#include "build/jail.h"
+#include "base/jail.h"
 #include "build/messages.h"
 #include "build/nvrtc.h"
 

@@ -1,4 +1,4 @@
-#include "build/jail.h"
+#include "base/jail.h"
 
 #include <fcntl.h>
 #include <linux/audit.h>

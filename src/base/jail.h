@@ -1,4 +1,5 @@
-// The jail of compiler processes: what they may read and write, how much they may use, and which system calls are left.
+// The jail of processes that run untrusted text: what they may read and write, how much they may use, and which system
+// calls are left.
 //
 // A candidate can name any file in an #include, and a Triton file is Python that runs while it is compiled. So the
 // process that compiles gives its rights away first: Landlock (Linux 5.13) leaves the files below some folders, and
