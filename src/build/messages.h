@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "build/builder.h"
 #include "base/jail.h"
+#include "build/builder.h"
 #include "build/nvrtc.h"
 
 namespace recuda {

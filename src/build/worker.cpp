@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/jail.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "build/builder.h"
-#include "base/jail.h"
 #include "build/messages.h"
 #include "build/nvrtc.h"
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <execution>
 #include <numbers>
 #include <optional>
 
@@ -75,6 +76,25 @@ void store_literal(Tensor& tensor, int64_t index, std::string_view literal) {
     std::memcpy(element, &*bits, size);  // little-endian: the low bytes come first
 }
 
+/// Elements that one stream of random numbers makes. Larger tensors are made of several streams at once: weights of a
+/// proof are a dozen megabytes for each of its inputs.
+constexpr int64_t kStretch = 1 << 16;
+
+/// element i = value(rng): stretch 0 from the stream itself, stretch k from a stream of its own.
+template <typename Value>
+void set_random(Tensor& tensor, uint64_t seed, std::string_view stream, Value value) {
+    const int64_t count = tensor.size();
+    std::vector<int64_t> stretches(static_cast<size_t>((count + kStretch - 1) / kStretch));
+    std::iota(stretches.begin(), stretches.end(), int64_t{0});
+    std::for_each(std::execution::par, stretches.begin(), stretches.end(), [&](int64_t stretch) {
+        Rng rng = stretch == 0 ? Rng(seed, stream) : Rng(seed, fmt::format("{} {}", stream, stretch));
+        const int64_t first = stretch * kStretch;
+        set_each(tensor, first, std::min(first + kStretch, count), [&](int64_t) { return value(rng); });
+    });
+}
+
+/// The stream of both tables of a rotation: the sine belongs to the cosine.
+constexpr std::string_view kAngles = "angles";
 double angle(Rng& rng) { return 2 * std::numbers::pi * rng.uniform(); }
 
 /// Standard normal numbers by the ziggurat method (Marsaglia and Tsang, Journal of Statistical Software 5(8), 2000;
@@ -155,9 +175,8 @@ Fill parse_fill(std::string_view text) {
 Tensor filled(const Fill& fill, DType dtype, const Shape& shape, uint64_t seed, std::string_view stream) {
     Tensor tensor(dtype, shape);
     const int64_t count = tensor.size();
-    const bool table = fill.kind == Fill::Kind::cos_table || fill.kind == Fill::Kind::sin_table;
-    Rng rng(seed, table ? "angles" : stream);
     const auto each = [&](auto value) { set_each(tensor, 0, count, value); };
+    const auto random = [&](std::string_view of, auto value) { set_random(tensor, seed, of, value); };
     switch (fill.kind) {
         case Fill::Kind::zeros:
             break;
@@ -170,18 +189,18 @@ Tensor filled(const Fill& fill, DType dtype, const Shape& shape, uint64_t seed, 
                 std::memcpy(tensor.bytes.data() + i * size_bytes(dtype), tensor.bytes.data(), size_bytes(dtype));
             break;
         case Fill::Kind::uniform:
-            each([&](int64_t) { return fill.a + (fill.b - fill.a) * rng.uniform(); });
+            random(stream, [&](Rng& rng) { return fill.a + (fill.b - fill.a) * rng.uniform(); });
             break;
         case Fill::Kind::normal: {
             static const Ziggurat ziggurat;
-            each([&](int64_t) { return fill.a + fill.b * ziggurat(rng); });
+            random(stream, [&](Rng& rng) { return fill.a + fill.b * ziggurat(rng); });
             break;
         }
         case Fill::Kind::cos_table:
-            each([&](int64_t) { return std::cos(angle(rng)); });
+            random(kAngles, [](Rng& rng) { return std::cos(angle(rng)); });
             break;
         case Fill::Kind::sin_table:
-            each([&](int64_t) { return std::sin(angle(rng)); });
+            random(kAngles, [](Rng& rng) { return std::sin(angle(rng)); });
             break;
         case Fill::Kind::list:
             if (static_cast<int64_t>(fill.list.size()) != count)

@@ -56,6 +56,15 @@ TEST(Fill, StreamsAndSeedsSeparate) {
     EXPECT_NE(at(1, "x"), at(2, "x"));
 }
 
+TEST(Fill, LargeTensorsAreMadeOfStreamsThatDiffer) {
+    constexpr int64_t kStretch = 1 << 16;
+    const auto made = [](int64_t count) { return filled(parse_fill("uniform(0, 1)"), DType::f64, {count}, 3, "w"); };
+    const Tensor large = made(3 * kStretch + 5), small = made(kStretch + 1);
+    EXPECT_EQ(large.bytes, made(3 * kStretch + 5).bytes);
+    for (const int64_t i : {int64_t{0}, kStretch - 1, kStretch}) EXPECT_EQ(large.at(i), small.at(i)) << i;
+    for (const int64_t i : {kStretch, 2 * kStretch, 3 * kStretch}) EXPECT_NE(large.at(i), large.at(0)) << i;
+}
+
 TEST(Fill, CosAndSinTablesShareTheirAngles) {
     const Tensor cosine = filled(parse_fill("cos_table"), DType::f64, {64}, 5, "cos"),
                  sine = filled(parse_fill("sin_table"), DType::f64, {64}, 5, "sin");
