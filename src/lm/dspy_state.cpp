@@ -16,7 +16,9 @@ using Type = State::value_t;
 const State& member(const State& object, const std::string& key, Type type, const std::string& where) {
     const auto found = object.find(key);
     if (found == object.end()) throw Error("{} has no `{}`", where, key);
-    if (found->type() != type) throw Error("`{}` of {} must be {}", key, where, State(type).type_name());
+    const std::string_view kind = State(type).type_name();
+    if (found->type() != type)
+        throw Error("`{}` of {} must be {} {}", key, where, kind == "string" ? "a" : "an", kind);
     return *found;
 }
 
