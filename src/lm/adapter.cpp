@@ -110,27 +110,49 @@ std::string structure(AdapterKind adapter, const Signature& signature) {
            "\n\nOutputs will be a JSON object with the following fields.\n\n" + outputs;
 }
 
-/// Python's textwrap.dedent, by lines: the white space that all lines begin with is left out.
-std::vector<std::string> dedented_lines(std::string_view text) {
-    std::vector<std::string> lines;
-    std::optional<std::string> margin;
-    for (const std::string_view part : split(text, '\n')) {
-        const size_t indent = part.find_first_not_of(" \t");
-        lines.emplace_back(indent == std::string_view::npos ? std::string_view() : part);
-        if (indent == std::string_view::npos) continue;
-        const std::string_view blank = part.substr(0, indent);
-        if (!margin) margin = blank;
-        const auto same = std::ranges::mismatch(*margin, blank).in1 - margin->begin();
-        margin->resize(static_cast<size_t>(same));
+/// Tabs as blanks up to each eighth column, as str.expandtabs has them.
+std::string without_tabs(std::string_view text) {
+    constexpr size_t kColumns = 8;
+    std::string expanded;
+    size_t column = 0;
+    for (const char c : text) {
+        if (c == '\t') {
+            const size_t blanks = kColumns - column % kColumns;
+            expanded.append(blanks, ' ');
+            column += blanks;
+            continue;
+        }
+        expanded += c;
+        if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) ++column;  // a byte that begins a character
+        if (c == '\n' || c == '\r') column = 0;
     }
-    for (std::string& line : lines)
-        if (!line.empty()) line.erase(0, margin->size());
+    return expanded;
+}
+
+/// The lines of instructions as inspect.cleandoc gives them: without the indentation that all but the first share, and
+/// without blank lines at both ends.
+std::vector<std::string> cleaned_lines(std::string_view instructions) {
+    const std::string text = without_tabs(instructions);
+    std::vector<std::string> lines;
+    size_t margin = std::string::npos;
+    for (std::string_view line : split(text, '\n')) {
+        const size_t indent = line.find_first_not_of(' ');
+        if (indent == std::string_view::npos) line = {};
+        if (lines.empty())
+            line.remove_prefix(line.empty() ? 0 : indent);
+        else if (!line.empty())
+            margin = std::min(margin, indent);
+        lines.emplace_back(line);
+    }
+    for (size_t i = 1; i < lines.size(); ++i) lines[i].erase(0, std::min(margin, lines[i].size()));
+    const auto is_blank = [](const std::string& line) { return line.empty(); };
+    lines.erase(std::ranges::find_if_not(lines.rbegin(), lines.rend(), is_blank).base(), lines.end());
+    lines.erase(lines.begin(), std::ranges::find_if_not(lines, is_blank));
     return lines;
 }
 
 std::string objective(std::string_view instructions) {
-    const std::vector<std::string> dedented = dedented_lines(instructions);
-    const std::string text = joined(dedented, "\n");
+    const std::string text = joined(cleaned_lines(instructions), "\n");
     std::string shown = "In adhering to this structure, your objective is: ";
     for (std::string_view rest = text; !rest.empty();) shown += fmt::format("\n{}{}", kIndent, take_line(rest));
     return shown;

@@ -54,11 +54,12 @@ TEST(Adapter, DemosWithoutAnInputAndAnOutputAreLeftOut) {
     EXPECT_EQ(messages[2].content, "[[ ## b ## ]]\n5\n\n[[ ## completed ## ]]\n");
 }
 
-TEST(Adapter, InstructionsAreDedentedAndEveryLineIsIndented) {
-    const Signature signature{
-        .instructions = "    One.\n  \n      Two.\n", .inputs = {{.name = "a"}}, .outputs = {{.name = "b"}}};
+TEST(Adapter, InstructionsAreCleanedAndEveryLineIsIndented) {
+    const Signature signature{.instructions = "  One.\n  \n      Two.\n\t  Three.\n \n",
+                              .inputs = {{.name = "a"}},
+                              .outputs = {{.name = "b"}}};
     const std::string system = format_messages(AdapterKind::chat, signature, {}, {})[0].content;
-    const std::string objective = "your objective is: \n        One.\n        \n          Two.";
+    const std::string objective = "your objective is: \n        One.\n        \n        Two.\n            Three.";
     EXPECT_TRUE(system.ends_with(objective)) << system;
 }
 

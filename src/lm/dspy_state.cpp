@@ -17,8 +17,7 @@ const State& member(const State& object, const std::string& key, Type type, cons
     const auto found = object.find(key);
     if (found == object.end()) throw Error("{} has no `{}`", where, key);
     const std::string_view kind = State(type).type_name();
-    if (found->type() != type)
-        throw Error("`{}` of {} must be {} {}", key, where, kind == "string" ? "a" : "an", kind);
+    if (found->type() != type) throw Error("`{}` of {} must be {} {}", key, where, kind == "string" ? "a" : "an", kind);
     return *found;
 }
 

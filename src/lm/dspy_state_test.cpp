@@ -75,8 +75,9 @@ TEST_F(State, FilesOfPythonAreReadAndWrittenToTheByte) {
 }
 
 TEST_F(State, ANewStateHasThePythonLayoutAndOurNames) {
-    const Program program(
-        {{"ask", plain({"error_log"}, "kernel"), {{{"kernel", "k"}, {"error_log", "é\n\x01"}, {"z", 1e-7}}}}});
+    const Program program({{"ask",
+                            plain({"error_log"}, "kernel"),
+                            {{{"kernel", "k"}, {"error_log", "é\n\x01"}, {"z", {1e-7, -1.5e-5, 1e16}}}}}});
     EXPECT_EQ(saved(program), R"({
   "ask": {
     "traces": [],
@@ -85,7 +86,11 @@ TEST_F(State, ANewStateHasThePythonLayoutAndOurNames) {
       {
         "error_log": "é\n\u0001",
         "kernel": "k",
-        "z": 1e-7
+        "z": [
+          1e-7,
+          -0.000015,
+          1e+16
+        ]
       }
     ],
     "signature": {

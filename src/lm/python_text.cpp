@@ -73,16 +73,18 @@ std::string python_repr(const std::string& text) {
     return shown + quote;
 }
 
-/// A float as orjson writes it (the shortest digits, exponents without sign or padding).
+/// A float as orjson 3.13 writes it: the shortest digits, exponents from 16 and to -6, without padding.
 std::string orjson_float(double value) {
     if (!std::isfinite(value)) return "null";
-    std::string text = python_float(value);
-    const size_t exponent = text.find('e');
-    if (exponent == std::string::npos) return text;
-    std::string digits = text.substr(exponent + 1);
-    const bool negative = digits.front() == '-';
-    digits.erase(0, digits.find_first_not_of("+-0"));
-    return text.substr(0, exponent + 1) + (negative ? "-" : "") + digits;
+    const std::string text = python_float(value);
+    const size_t at = text.find('e');
+    if (at == std::string::npos) return text;
+    const std::string mantissa = text.substr(0, at);
+    const int exponent = std::stoi(text.substr(at + 1));
+    if (exponent != -5) return fmt::format("{}e{:+}", mantissa, exponent);
+    std::string digits = mantissa;
+    std::erase_if(digits, [](char c) { return c == '.' || c == '-'; });
+    return (value < 0 ? "-0.0000" : "0.0000") + digits;
 }
 
 std::string json_float(double value) {
