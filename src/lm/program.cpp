@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -33,6 +34,8 @@ LmRequest with_complaint(LmRequest request, const Signature& signature, AdapterK
 }
 
 }  // namespace
+
+Program::Program(std::vector<Predictor> predictors) : predictors_(std::move(predictors)) {}
 
 const Predictor& Program::predictor(std::string_view path) const {
     const auto found = std::ranges::find(predictors_, path, &Predictor::path);

@@ -8,7 +8,6 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "lm/adapter.h"
@@ -44,7 +43,7 @@ struct Asking {
 class Program {
  public:
     /// The one predictor of path "self" is what dspy.Predict saves on its own: a state without paths.
-    explicit Program(std::vector<Predictor> predictors) : predictors_(std::move(predictors)) {}
+    explicit Program(std::vector<Predictor> predictors);
 
     const std::vector<Predictor>& predictors() const { return predictors_; }
     /// Throws Error where there is none.

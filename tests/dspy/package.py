@@ -1,17 +1,17 @@
 """What the real DSPy makes of our signatures, answers and saved states: `package.py FOLDER` reads request.json there and
 writes response.json, python.json (a state of its own) and again.json (our state, loaded and saved). Exit 77: no dspy."""
 
+import importlib.util
 import json
 import pathlib
 import sys
 import typing
 
-try:
-    import dspy
-    from dspy.adapters import ChatAdapter, JSONAdapter
-except ImportError as error:
-    print(error, file=sys.stderr)
+if importlib.util.find_spec("dspy") is None:
     sys.exit(77)
+
+import dspy
+from dspy.adapters import ChatAdapter, JSONAdapter
 
 TYPES = {"Literal": typing.Literal, "Union": typing.Union, "NoneType": type(None)}
 

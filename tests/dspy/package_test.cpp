@@ -125,8 +125,7 @@ class DspyPackage : public ::testing::Test {
     static void TearDownTestSuite() { folder_.reset(); }
 
     void SetUp() override {
-        if (result_.status == 77)
-            GTEST_SKIP() << "the Python package dspy is not installed (make dspy): " << result_.err;
+        if (result_.status == 77) GTEST_SKIP() << "the Python package dspy is not installed: make dspy";
         ASSERT_EQ(result_.status, 0) << result_.err;
     }
 
