@@ -33,7 +33,7 @@ bench: build
 
 # DSPy itself, which tests/dspy compares with; made again when the pins change.
 dspy: .deps/dspy/.stamp
-.deps/dspy/.stamp: deps/dspy.txt
+.deps/dspy/.stamp: deps/dspy.txt | setup
 	rm -rf .deps/dspy
 	python3 -m venv .deps/dspy
 	.deps/dspy/bin/python3 -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: -r deps/dspy.txt
