@@ -1,6 +1,6 @@
 # The commands of this project; CMakePresets.json and ./setup do the work.
 .DEFAULT_GOAL := build
-.PHONY: setup configure build demo test bundle fuzz format format-check lint layers bench clean
+.PHONY: setup configure build demo test bundle fuzz format format-check lint layers bench dspy clean
 
 RELEASE := build/release
 PROGRAM := $(RELEASE)/cuda-rlm
@@ -30,6 +30,14 @@ bundle: build
 bench: build
 	cmake --build --preset release --target benchmarks
 	@for program in $(RELEASE)/bench_*; do $$program || exit 1; done
+
+# DSPy itself, which tests/dspy compares with; made again when the pins change.
+dspy: .deps/dspy/.stamp
+.deps/dspy/.stamp: deps/dspy.txt | setup
+	rm -rf .deps/dspy
+	python3 -m venv .deps/dspy
+	.deps/dspy/bin/python3 -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: -r deps/dspy.txt
+	@touch $@
 
 # An hour by default; what is found lies in artifacts/fuzz.
 FUZZ_SECONDS ?= 3600

@@ -98,7 +98,7 @@ endfunction()
 # tests/<folder>: *.cpp make one test program, each test_*.py is a test that gets the program's path in CUDA_RLM and
 # skips by exit code 77. Tests below tests/gpu carry the label gpu.
 function(recuda_scenario_tests)
-    foreach(folder cli issues gpu tools differential matrix async)
+    foreach(folder cli issues gpu tools dspy differential matrix async)
         file(GLOB cpp CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/${folder}/*.cpp")
         if(cpp)
             recuda_test_program(recuda_tests_${folder} ${cpp})

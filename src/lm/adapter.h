@@ -22,6 +22,9 @@ enum class AdapterKind { chat, json };
 std::vector<Message> format_messages(AdapterKind adapter, const Signature& signature,
                                      const std::vector<FieldValues>& demos, const FieldValues& inputs);
 
+/// The sentence that ends a request and says what form the answer must have.
+std::string required_form(AdapterKind adapter, const Signature& signature);
+
 /// An answer that is not in the form: says which field is missing or wrong and what was found, bounded, in words that a
 /// model can be shown.
 class AnswerError : public Error {

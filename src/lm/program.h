@@ -4,7 +4,10 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lm/adapter.h"
@@ -39,6 +42,7 @@ struct Asking {
 
 class Program {
  public:
+    /// The one predictor of path "self" is what dspy.Predict saves on its own: a state without paths.
     explicit Program(std::vector<Predictor> predictors);
 
     const std::vector<Predictor>& predictors() const { return predictors_; }
@@ -51,16 +55,17 @@ class Program {
     Prediction predict(std::string_view path, const FieldValues& inputs, LanguageModel& model, const Asking& asking,
                        const std::stop_token& stop) const;
 
-    /// Instructions, descriptions and demos of a saved state. All or nothing: throws Error "FILE: …" for one that is no
-    /// state, lacks a predictor, or whose fields are others; unknown predictors are left alone and kept.
+    /// Instructions, descriptions and demos of a saved state. All or nothing: throws Error that names the file for one
+    /// that is no state, lacks a predictor, or whose fields are others. What this program does not know (predictors,
+    /// `lm`, traces, keys) is left alone and saved again.
     void load(const std::filesystem::path& state);
 
-    /// Writes DSPy's JSON, atomically.
+    /// Writes DSPy's JSON, atomically; the folder is made where it is missing.
     void save(const std::filesystem::path& state) const;
 
  private:
     std::vector<Predictor> predictors_;
-    std::string unknown_;  // predictors of a loaded state that this program has not, a JSON object
+    std::string state_;  // the text it was loaded from, for what stands there beside our predictors; "" where none
 };
 
 }  // namespace recuda

@@ -20,6 +20,13 @@ std::vector<std::filesystem::path> inputs(const std::string& folder) {
     return files;
 }
 
+TEST(FuzzReplay, ReadsTheAnswers) {
+    for (const auto& file : inputs("answers")) {
+        SCOPED_TRACE(file.filename().string());
+        try_answer(read_file(file, 1u << 20));
+    }
+}
+
 void run(const std::filesystem::path& file) {
     SCOPED_TRACE(file.filename().string());
     const std::string input = read_file(file, 1u << 20);

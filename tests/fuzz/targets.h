@@ -1,7 +1,8 @@
 // What the fuzzers run on one input, and what the tests run again on every input that once failed.
 //
-// An input is PTX as text; behind a NUL byte may follow a tail that chooses launches and buffers (launch.h). A finding
-// is a crash, a sanitiser's report, too much time or memory, or an error message that is not one short line.
+// An input of the first two is PTX as text; behind a NUL byte may follow a tail that chooses launches and buffers
+// (launch.h). A finding is a crash, a sanitiser's report, too much time or memory, or an error message that is not one
+// short line.
 #pragma once
 
 #include <string_view>
@@ -13,6 +14,9 @@ void try_parser(std::string_view input);
 
 /// Everything: loads the module and runs each of its kernels, with all checks, little fuel and little time.
 void try_vgpu(std::string_view input);
+
+/// A model's answer read; what was read must come back when it is written as JSON and read again.
+void try_answer(std::string_view input);
 
 /// The text of an input, without its tail.
 std::string_view text_of(std::string_view input);

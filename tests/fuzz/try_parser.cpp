@@ -1,5 +1,3 @@
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "base/error.h"
@@ -13,14 +11,6 @@
 namespace recuda::fuzz {
 
 std::string_view text_of(std::string_view input) { return input.substr(0, input.rfind('\0')); }
-
-void expect_line(std::string_view message) {
-    constexpr size_t kMaxMessage = 2000;
-    const bool one_line = message.find_first_of(std::string_view("\0\n\r", 3)) == std::string_view::npos;
-    if (one_line && !message.empty() && message.size() <= kMaxMessage) return;
-    std::fprintf(stderr, "not one short line: %.*s\n", static_cast<int>(message.size()), message.data());
-    std::abort();
-}
 
 void try_parser(std::string_view input) {
     const std::string text(text_of(input));
