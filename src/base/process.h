@@ -29,8 +29,8 @@ struct ProcessOptions {
     std::map<std::string, std::string> environment;  // added to ours
     std::vector<std::string> without;                // variables of ours that it does not get
     std::string folder;                              // working folder; "": ours
-    double grace_s = 0;     // between SIGTERM and SIGKILL when it has to be ended; 0: SIGKILL at once
-    std::stop_token stop;   // ends it
+    double grace_s = 0;    // between SIGTERM and SIGKILL when it has to be ended; 0: SIGKILL at once
+    std::stop_token stop;  // ends it
 };
 
 /// Runs a program to its end. Throws Error when it cannot be started.

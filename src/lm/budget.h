@@ -46,8 +46,9 @@ class Budget {
     std::optional<LmError> closed_;
 };
 
-/// One attempt of `inner` a call, counted. Where nobody reports tokens they are estimated by length. After a failure that
-/// every later call shares (no access, no such model, an empty account, a missing program) nothing is asked any more.
+/// One attempt of `inner` a call, counted. Where nobody reports tokens they are estimated by length. After a failure
+/// that every later call shares (no access, no such model, an empty account, a missing program) nothing is asked any
+/// more.
 std::unique_ptr<LanguageModel> make_counted(std::unique_ptr<LanguageModel> inner, Budget& budget);
 
 }  // namespace recuda

@@ -1,5 +1,5 @@
-// Answers of earlier runs on the disk: FOLDER/ab/abcd….json by the request's digest, with a checksum. What is damaged is
-// as if it were not there; failures are not kept.
+// Answers of earlier runs on the disk: FOLDER/ab/abcd….json by the request's digest, with a checksum. What is damaged
+// is as if it were not there; failures are not kept.
 #pragma once
 
 #include <filesystem>

@@ -128,7 +128,8 @@ LmResponse read_chat(const HttpReply& reply, const Secrets& secrets) {
     if (trimmed(response.text).empty())
         unreadable(usage, response.finish == "length"
                               ? "the answer is empty: its bound in tokens went into thinking"
-                              : fmt::format("the answer is empty{}", response.reasoning.empty() ? "" : " beside its reasoning"));
+                              : fmt::format("the answer is empty{}",
+                                            response.reasoning.empty() ? "" : " beside its reasoning"));
     return response;
 }
 

@@ -69,7 +69,8 @@ class Codex final : public Dialect {
     ProgramCall call(const Preset& preset, const FlatPrompt& prompt, const CallFolders& folders,
                      const std::stop_token& stop) override {
         learn(preset.program, stop);
-        ProgramCall call{.command = {preset.program, "exec", "--json"}, .input = prompt.text, .keys = {"CODEX_API_KEY"}};
+        ProgramCall call{
+            .command = {preset.program, "exec", "--json"}, .input = prompt.text, .keys = {"CODEX_API_KEY"}};
         std::vector<std::string>& words = call.command;
         const auto append = [&](std::initializer_list<std::string> more) {
             words.insert(words.end(), more.begin(), more.end());

@@ -6,8 +6,7 @@ namespace recuda {
 
 std::string readable(const std::vector<Message>& messages) {
     std::string text;
-    for (const Message& message : messages)
-        text += "# " + message.role + "\n\n" + valid_utf8(message.content) + "\n\n";
+    for (const Message& message : messages) text += "# " + message.role + "\n\n" + valid_utf8(message.content) + "\n\n";
     return text;
 }
 

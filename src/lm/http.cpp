@@ -90,13 +90,12 @@ size_t take_body(char* bytes, size_t, size_t count, void* to) {
 size_t take_header(char* bytes, size_t, size_t count, void* to) {
     const std::string_view line(bytes, count);
     constexpr std::string_view kName = "retry-after:";
-    const bool same = line.size() >= kName.size() &&
-                      std::equal(kName.begin(), kName.end(), line.begin(), [](char a, char b) {
-                          return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b - 'A' + 'a') : b);
-                      });
+    const bool same =
+        line.size() >= kName.size() && std::equal(kName.begin(), kName.end(), line.begin(), [](char a, char b) {
+            return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b - 'A' + 'a') : b);
+        });
     if (same)
-        static_cast<Incoming*>(to)->reply.retry_after_s =
-            retry_after(std::string(trimmed(line.substr(kName.size()))));
+        static_cast<Incoming*>(to)->reply.retry_after_s = retry_after(std::string(trimmed(line.substr(kName.size()))));
     return count;
 }
 
@@ -105,8 +104,7 @@ class Transfer {
  public:
     Transfer(const HttpRequest& request, Incoming& incoming)
         : easy_(curl().curl_easy_init()), multi_(curl().curl_multi_init()) {
-        for (const std::string& header : request.headers)
-            headers_ = curl().curl_slist_append(headers_, header.c_str());
+        for (const std::string& header : request.headers) headers_ = curl().curl_slist_append(headers_, header.c_str());
         set(CURLOPT_URL, request.url.c_str());
         set(CURLOPT_HTTPHEADER, headers_);
         set(CURLOPT_NOSIGNAL, 1L);

@@ -1,5 +1,5 @@
-// One HTTP exchange over libcurl, which is opened at run time: it brings thirty libraries with it, and most processes of
-// this program never ask a model. Proxies are taken from the environment as curl does (https_proxy, NO_PROXY …).
+// One HTTP exchange over libcurl, which is opened at run time: it brings thirty libraries with it, and most processes
+// of this program never ask a model. Proxies are taken from the environment as curl does (https_proxy, NO_PROXY …).
 #pragma once
 
 #include <cstdint>

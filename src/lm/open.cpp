@@ -48,11 +48,16 @@ void refuse_unknown_costs(const Preset& preset, const LmOptions& options, const 
 
 std::unique_ptr<BackEnd> make_back_end(const Preset& preset, const LmOptions& options) {
     switch (preset.kind) {
-        case PresetKind::http: return make_http_model(preset);
-        case PresetKind::cli: return make_program_model(preset);
-        case PresetKind::mailbox: return make_mailbox(options.mailbox, options.mailbox_wait_s);
-        case PresetKind::replay: return make_replay(options.replay);
-        case PresetKind::offline: break;
+        case PresetKind::http:
+            return make_http_model(preset);
+        case PresetKind::cli:
+            return make_program_model(preset);
+        case PresetKind::mailbox:
+            return make_mailbox(options.mailbox, options.mailbox_wait_s);
+        case PresetKind::replay:
+            return make_replay(options.replay);
+        case PresetKind::offline:
+            break;
     }
     throw Error("the preset {} asks no model", preset.name);
 }

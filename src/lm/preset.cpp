@@ -30,11 +30,14 @@ std::string what_a_server_lacks(const Preset& preset) {
 
 std::string Preset::what_is_missing() const {
     switch (kind) {
-        case PresetKind::http: return what_a_server_lacks(*this);
-        case PresetKind::cli: return what_a_program_lacks(*this);
+        case PresetKind::http:
+            return what_a_server_lacks(*this);
+        case PresetKind::cli:
+            return what_a_program_lacks(*this);
         case PresetKind::mailbox:
         case PresetKind::replay:
-        case PresetKind::offline: return "";
+        case PresetKind::offline:
+            return "";
     }
     return "";
 }

@@ -37,7 +37,7 @@ struct Preset {
     std::string dialect;  // "codex", "qwen", "claude": whose command line the program has; "": as its name says
     std::string effort;   // how hard to think, where the program has a word for it
 
-    double max_seconds = 600;                                                // of one call
+    double max_seconds = 600;                                             // of one call
     std::optional<double> input_usd_per_million, output_usd_per_million;  // prices of `model`'s tokens
 
     /// "" when all is here that it needs, else what is missing and what to do: a program, a login, a key, a library.

@@ -130,7 +130,8 @@ class Reader {
         if (!node.is_table()) fail(node.source().begin, "`body` must be a table of a request's further members");
         for (const char* own : {"model", "messages", "stream"})
             if (const toml::node* member = node.as_table()->get(own))
-                fail(member->source().begin, fmt::format("`body` cannot hold {}, which each request has its own of", own));
+                fail(member->source().begin,
+                     fmt::format("`body` cannot hold {}, which each request has its own of", own));
         std::ostringstream text;
         text << toml::json_formatter{*node.as_table()};
         return dump(parse_json(text.str(), shown(file_)));

@@ -25,7 +25,7 @@ struct ProgramCall {
 
 /// Where a call may leave files; both are empty at its start and go away with it.
 struct CallFolders {
-    std::filesystem::path work;     // where the program is started
+    std::filesystem::path work;      // where the program is started
     std::filesystem::path private_;  // for what it is given and leaves behind
 };
 

@@ -77,8 +77,8 @@ LmResponse read_result(std::string_view program, const ProcessResult& result) {
     if (!failed) return response;
     LmError error = told_failure(who, failure_of(told));
     if (const int status = static_cast<int>(number_at(told, "api_error_status")); status >= 400 && status < 600) {
-        error = LmError(fault_of(status, "", failure_of(told)), "{}: HTTP {}: {}", who, status,
-                        one_line(failure_of(told)));
+        error =
+            LmError(fault_of(status, "", failure_of(told)), "{}: HTTP {}: {}", who, status, one_line(failure_of(told)));
         error.status = status;
     }
     error.usage = response.usage;

@@ -27,7 +27,7 @@ std::string Secrets::without(std::string text) const {
 }
 
 const std::vector<std::string>& key_variables() {
-    static const std::vector<std::string> names{"ANTHROPIC_API_KEY",  "ANTHROPIC_AUTH_TOKEN", "CODEX_API_KEY",
+    static const std::vector<std::string> names{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CODEX_API_KEY",
                                                 "DASHSCOPE_API_KEY", "GLM_API_KEY",          "OPENAI_API_KEY",
                                                 "ZAI_API_KEY",       "ZHIPUAI_API_KEY",      "Z_AI_API_KEY"};
     return names;
