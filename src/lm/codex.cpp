@@ -116,7 +116,8 @@ class Codex final : public Dialect {
         const ProcessOptions options{.deadline_s = 20, .without = key_variables(), .stop = stop};
         try {
             help_ = run_process({program, "exec", "--help"}, options).out;
-            for (const std::string_view line : split_lines(run_process({program, "features", "list"}, options).out))
+            const std::string features = run_process({program, "features", "list"}, options).out;
+            for (const std::string_view line : split_lines(features))
                 features_.emplace(line.substr(0, line.find_first_of(" \t")));
         } catch (const Error& error) {
             throw LmError(LmFault::not_usable, "{}", error.what());
