@@ -28,7 +28,10 @@ endforeach()
 # DuckDB likewise: its library is opened at run time from lib/ beside the program or from .deps/duckdb/lib.
 find_path(DUCKDB_INCLUDE_DIR duckdb.h HINTS "${CMAKE_SOURCE_DIR}/.deps/duckdb/include" NO_DEFAULT_PATH)
 
-foreach(needed CUDA_INCLUDE_DIR DUCKDB_INCLUDE_DIR)
+# libcurl too, which only a process that asks a server for a language model opens.
+find_path(CURL_INCLUDE_DIR curl/curl.h)
+
+foreach(needed CUDA_INCLUDE_DIR DUCKDB_INCLUDE_DIR CURL_INCLUDE_DIR)
     if(NOT ${needed})
         message(FATAL_ERROR "${needed} was not found: run ./setup first")
     endif()
@@ -36,7 +39,7 @@ endforeach()
 
 add_library(recuda_third_party INTERFACE)
 target_include_directories(recuda_third_party SYSTEM INTERFACE
-    "${CUDA_INCLUDE_DIR}" "${DUCKDB_INCLUDE_DIR}")
+    "${CUDA_INCLUDE_DIR}" "${DUCKDB_INCLUDE_DIR}" "${CURL_INCLUDE_DIR}")
 target_link_libraries(recuda_third_party INTERFACE
     CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json PkgConfig::TOMLPLUSPLUS OpenSSL::Crypto PkgConfig::PCRE2
     TBB::tbb Boost::headers Threads::Threads ${CMAKE_DL_LIBS})

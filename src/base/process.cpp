@@ -49,14 +49,16 @@ struct Pipe {
     }
 };
 
-/// "KEY=VALUE" strings of our environment with `added` in place.
-std::vector<std::string> environment_with(const std::map<std::string, std::string>& added) {
+/// "KEY=VALUE" strings of our environment, changed as the options say.
+std::vector<std::string> environment_for(const ProcessOptions& options) {
     std::vector<std::string> variables;
     for (char** variable = environ; *variable != nullptr; ++variable) {
         const std::string_view text = *variable;
-        if (!added.contains(std::string(text.substr(0, text.find('='))))) variables.emplace_back(text);
+        const std::string name(text.substr(0, text.find('=')));
+        const bool left_out = std::find(options.without.begin(), options.without.end(), name) != options.without.end();
+        if (!left_out && !options.environment.contains(name)) variables.emplace_back(text);
     }
-    for (const auto& [name, value] : added) variables.push_back(name + "=" + value);
+    for (const auto& [name, value] : options.environment) variables.push_back(name + "=" + value);
     return variables;
 }
 
@@ -113,7 +115,7 @@ class Spawner {
 /// through a close-on-exec pipe.
 pid_t start_here(const std::vector<std::string>& command, std::array<int, 3> streams, const ProcessOptions& options) {
     Pipe failure;
-    const std::vector<std::string> environment = environment_with(options.environment);
+    const std::vector<std::string> environment = environment_for(options);
     const std::vector<char*> arguments = pointers(command), variables = pointers(environment);
     const pid_t parent = ::getpid();
     const pid_t child = ::fork();
@@ -202,11 +204,28 @@ std::string length_prefix(std::string_view message) {
     return std::string(reinterpret_cast<const char*>(&size), sizeof size);
 }
 
-/// Feeds stdin and drains both outputs until they end or the deadline passes; true when it passed.
-bool exchange(int& input, int output, int error, const ProcessOptions& options, ProcessResult& result) {
+/// A descriptor that can be read from once stop is requested.
+class StopPipe {
+ public:
+    explicit StopPipe(const std::stop_token& stop)
+        : callback_(stop, [this] {
+              // The pipe is empty, so that the byte fits.
+              if (::write(pipe_.write, "", 1) < 0) close_descriptor(pipe_.write);
+          }) {}
+    int descriptor() const { return pipe_.read; }
+
+ private:
+    Pipe pipe_;
+    std::stop_callback<std::function<void()>> callback_;
+};
+
+/// Feeds stdin and drains both outputs until they end, the deadline passes or stop is requested.
+void exchange(int& input, int output, int error, const ProcessOptions& options, ProcessResult& result) {
     const Clock::time_point deadline = Clock::now() + seconds(options.deadline_s);
+    const StopPipe stop(options.stop);
     std::string_view unsent = options.input;
-    std::array<pollfd, 3> wanted{pollfd{input, POLLOUT, 0}, pollfd{output, POLLIN, 0}, pollfd{error, POLLIN, 0}};
+    std::array<pollfd, 4> wanted{pollfd{input, POLLOUT, 0}, pollfd{output, POLLIN, 0}, pollfd{error, POLLIN, 0},
+                                 pollfd{stop.descriptor(), POLLIN, 0}};
     char part[1 << 16];
     while (wanted[1].fd >= 0 || wanted[2].fd >= 0) {
         if (unsent.empty()) {
@@ -215,7 +234,9 @@ bool exchange(int& input, int output, int error, const ProcessOptions& options, 
         }
         const int ready = ::poll(wanted.data(), wanted.size(), milliseconds_until(deadline));
         if (ready < 0 && errno == EINTR) continue;
-        if (ready <= 0) return true;
+        result.stopped = options.stop.stop_requested();
+        result.timed_out = ready <= 0 && !result.stopped;
+        if (result.stopped || result.timed_out) return;
         if (wanted[0].fd >= 0 && wanted[0].revents != 0) {
             const ssize_t count = ::write(input, unsent.data(), std::min<size_t>(unsent.size(), 4096));
             if (count > 0)
@@ -235,7 +256,16 @@ bool exchange(int& input, int output, int error, const ProcessOptions& options, 
             kept.append(part, std::min<size_t>(static_cast<size_t>(count), options.output_limit_bytes - kept.size()));
         }
     }
-    return false;
+}
+
+/// Whether the child has ended, with its status; waits for `grace_s` at most.
+bool ended(pid_t child, double grace_s, int& status) {
+    const Clock::time_point deadline = Clock::now() + seconds(grace_s);
+    while (::waitpid(child, &status, WNOHANG) == 0) {
+        if (Clock::now() >= deadline) return false;
+        ::usleep(500);
+    }
+    return true;
 }
 
 std::string describe(int status) {
@@ -260,17 +290,23 @@ ProcessResult run_process(const std::vector<std::string>& command, const Process
     close_descriptor(output.write);
     close_descriptor(error.write);
     ProcessResult result;
-    result.timed_out = exchange(input.write, output.read, error.read, options, result);
+    exchange(input.write, output.read, error.read, options, result);
     // Its outputs may end before it does; grandchildren may outlive it. Both are bounded by the deadline, then the
     // group is killed.
     int status = 0;
     const Clock::time_point deadline = started + seconds(options.deadline_s);
-    while (!result.timed_out && ::waitpid(child, &status, WNOHANG) == 0) {
-        result.timed_out = Clock::now() >= deadline;
+    bool over = false;
+    while (!result.timed_out && !result.stopped && !(over = ended(child, 0, status))) {
+        result.stopped = options.stop.stop_requested();
+        result.timed_out = !result.stopped && Clock::now() >= deadline;
         ::usleep(500);
     }
+    if (!over && options.grace_s > 0) {
+        ::kill(-child, SIGTERM);
+        over = ended(child, options.grace_s, status);
+    }
     ::kill(-child, SIGKILL);
-    if (result.timed_out) status = await(child);
+    if (!over) status = await(child);
     result.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return result;
 }

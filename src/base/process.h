@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ namespace recuda {
 struct ProcessResult {
     int status = 0;          // exit status; 128 + signal where a signal ended it
     bool timed_out = false;  // killed at the deadline
+    bool stopped = false;    // killed because stop was requested
     std::string out, err;    // bounded
 };
 
@@ -25,7 +27,10 @@ struct ProcessOptions {
     double deadline_s = 60;
     uint64_t output_limit_bytes = 1 << 20;           // of each stream; the rest is read and dropped
     std::map<std::string, std::string> environment;  // added to ours
+    std::vector<std::string> without;                // variables of ours that it does not get
     std::string folder;                              // working folder; "": ours
+    double grace_s = 0;    // between SIGTERM and SIGKILL when it has to be ended; 0: SIGKILL at once
+    std::stop_token stop;  // ends it
 };
 
 /// Runs a program to its end. Throws Error when it cannot be started.

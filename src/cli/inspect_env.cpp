@@ -17,6 +17,8 @@
 #include "device/cuda/cuda.h"
 #include "device/device.h"
 #include "lm/preset.h"
+#include "lm/programs.h"
+#include "lm/secrets.h"
 #include "store/database.h"
 
 namespace recuda {
@@ -70,12 +72,28 @@ Tool duckdb() {
     }
 }
 
+/// The first line of what a program says of its version.
+std::string version_of(const std::string& program) {
+    try {
+        const ProcessResult result = run_process({program, "--version"}, {.deadline_s = 10, .without = key_variables()});
+        return one_line(result.out.substr(0, result.out.find('\n')), 60);
+    } catch (const Error&) {
+        return "";
+    }
+}
+
+/// The file of a cli preset's program, "" where it is not here.
+std::string program_of(const Preset& preset) {
+    return preset.kind == PresetKind::cli ? program_path(preset.program) : "";
+}
+
 std::vector<Tool> language_models() {
     std::vector<Tool> tools;
     for (const Preset& preset : read_presets(preset_folders())) {
-        const std::string why = preset.why_unusable();
-        tools.push_back({"language model " + preset.name, why.empty() ? Tool::State::ok : Tool::State::unusable, "",
-                         preset.file.string(), why});
+        const std::string why = preset.why_unusable(), program = program_of(preset);
+        tools.push_back({"language model " + preset.name, why.empty() ? Tool::State::ok : Tool::State::unusable,
+                         program.empty() ? "" : version_of(program), program.empty() ? preset.file.string() : program,
+                         why});
     }
     return tools;
 }

@@ -6,25 +6,54 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/lm_words.h"
+#include "lm/open.h"
 
 namespace recuda {
 namespace {
 
-std::string line_of(const Preset& preset, const Preset* first_usable) {
-    const std::string why = preset.why_unusable();
-    return fmt::format("{:<18} {:<8} {:<9} {}{}\n", preset.name, name(preset.kind), why.empty() ? "usable" : "unusable",
-                       &preset == first_usable ? "the default; " : "", why.empty() ? preset.summary : why);
+void print_table(const std::vector<Preset>& presets) {
+    print_text(fmt::format("{:<18} {:<8} {:<9} {}\n", "PRESET", "KIND", "STATE", ""));
+    bool has_default = false;
+    for (const Preset& preset : presets) {
+        const std::string why = preset.why_unusable();
+        const bool is_default = why.empty() && !has_default;
+        has_default |= is_default;
+        print_text(fmt::format("{:<18} {:<8} {:<9} {}{}\n", preset.name, name(preset.kind),
+                               why.empty() ? "usable" : "unusable", is_default ? "the default; " : "",
+                               why.empty() ? preset.summary : why));
+    }
 }
 
-/// `--check`: one real call. Without a model there is nothing to call.
-int check(const Preset& preset, bool json) {
-    if (preset.kind != PresetKind::offline) throw Error("preset {}: {}", preset.name, preset.why_unusable());
-    const std::string words = "works: it asks no model";
+LmResponse ask_once(const Preset& preset, LmOptions options) {
+    options.attempts = 1;
+    LmRequest request{.step = "check"};
+    request.messages = {{"user", "Answer with the one word: ready"}};
+    return open_model(preset, options)->complete(request, stop_on_interrupt());
+}
+
+/// `--check`: exactly one real call. Without a model there is nothing to call.
+int check(const Preset& preset, const LmOptions& options, bool json) {
+    Json told{{"name", preset.name}, {"kind", name(preset.kind)}, {"usable", true}};
+    std::string words = "works: it asks no model";
+    if (preset.kind != PresetKind::offline) {
+        const LmResponse answer = ask_once(preset, options);
+        words = fmt::format("works: {}answered \"{}\"", answer.model.empty() ? "" : answer.model + " ",
+                            one_line(answer.text, 60));
+        told.update({{"model", json_text(answer.model)},
+                     {"answer", json_text(answer.text)},
+                     {"tokens", answer.usage.tokens()},
+                     {"tokens_are_estimated", !answer.usage.reported},
+                     {"usd", answer.usage.cost_usd}});
+    }
+    told["why"] = words;
     if (json)
-        print_json({{"name", preset.name}, {"usable", true}, {"why", words}});
+        print_json(told);
     else
         print_text(fmt::format("{} {}\n", preset.name, words));
     return 0;
@@ -35,22 +64,19 @@ int check(const Preset& preset, bool json) {
 int presets_command(CommandLine& line) {
     std::string chosen;
     bool checked = false;
+    LmWords words;
     line.option("--preset", "NAME", chosen, "The preset to check");
     line.flag("--check", checked, "Make exactly one call with it");
-    line.example("cuda-rlm presets");
+    words.declare(line);
+    line.example("cuda-rlm presets --preset local --base-url http://127.0.0.1:8080/v1 --check");
     if (!line.parse()) return 0;
     if (checked != !chosen.empty()) throw UsageError("--preset NAME and --check go together");
     const std::vector<Preset> presets = read_presets(preset_folders());
-    if (checked) return check(usable_preset(presets, chosen), line.json());
-    if (line.json()) {
+    if (checked) return check(usable_preset(presets, chosen), words.options(), line.json());
+    if (line.json())
         print_json(to_json(presets));
-        return 0;
-    }
-    const Preset* first_usable = nullptr;
-    for (const Preset& preset : presets)
-        if (first_usable == nullptr && preset.why_unusable().empty()) first_usable = &preset;
-    print_text(fmt::format("{:<18} {:<8} {:<9} {}\n", "PRESET", "KIND", "STATE", ""));
-    for (const Preset& preset : presets) print_text(line_of(preset, first_usable));
+    else
+        print_table(presets);
     return 0;
 }
 

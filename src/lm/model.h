@@ -53,7 +53,8 @@ struct LmResponse {
     std::string finish;     // "stop", "length" …, "" where unknown
     std::string model;      // as the other side names itself
     Usage usage;
-    bool cached = false;  // from a cache or a record: nothing was asked
+    bool cached = false;  // from a cache or a record: nothing was asked, and `usage` is nothing
+    uint64_t calls = 0;   // HTTP requests and program starts that it took
 };
 
 enum class LmFault {
@@ -84,6 +85,8 @@ class LmError : public Error {
     LmFault fault;
     int status = 0;                       // of HTTP, 0 where there is none
     std::optional<double> retry_after_s;  // what the other side asked for
+    Usage usage;                          // what the attempts cost all the same, where that was reported
+    uint64_t calls = 0;                   // as in LmResponse
 
     /// Whether another attempt may fare better: rate_limited, server, connection, timed_out, unreadable.
     bool is_passing() const;

@@ -26,6 +26,7 @@ struct LmOptions {
     std::filesystem::path replay;   // a run's folder or its prompts/
     uint64_t max_calls = 0, max_tokens = 0;
     double max_cost_usd = 0, max_seconds = 0;  // max_seconds: of one call
+    unsigned attempts = 0;                     // of one request; 0: as many as are sensible
     std::filesystem::path record;              // where prompts and answers are kept; "": nowhere
     std::filesystem::path cache;               // "": none
 };

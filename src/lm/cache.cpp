@@ -1,0 +1,81 @@
+#include "lm/cache.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "lm/usage_json.h"
+
+namespace recuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kLimitBytes = 128 << 20;
+
+class Cached final : public LanguageModel {
+ public:
+    Cached(std::unique_ptr<LanguageModel> inner, fs::path folder, std::string preset, std::string model)
+        : inner_(std::move(inner)), folder_(std::move(folder)), preset_(std::move(preset)), model_(std::move(model)) {}
+
+    LmResponse complete(const LmRequest& request, const std::stop_token& stop) override {
+        const std::string digest = digest_of(request, preset_, model_);
+        const fs::path file = folder_ / digest.substr(0, 2) / (digest + ".json");
+        if (std::optional<LmResponse> known = read(file, digest)) return std::move(*known);
+        LmResponse response = inner_->complete(request, stop);
+        write(file, digest, response);
+        return response;
+    }
+
+ private:
+    static std::optional<LmResponse> read(const fs::path& file, const std::string& digest) {
+        std::error_code ignored;
+        if (!fs::is_regular_file(file, ignored)) return std::nullopt;
+        try {
+            const Json kept = parse_json(read_file(file, kLimitBytes), "");
+            const Json& answer = kept.at("answer");
+            if (kept.at("digest") != digest || kept.at("sha256") != sha256(dump(answer))) return std::nullopt;
+            return LmResponse{.text = answer.at("text"),
+                              .reasoning = answer.at("reasoning"),
+                              .finish = answer.at("finish"),
+                              .model = answer.at("model"),
+                              .cached = true};
+        } catch (const std::exception&) {
+            return std::nullopt;
+        }
+    }
+
+    void write(const fs::path& file, const std::string& digest, const LmResponse& response) const {
+        const Json answer{{"text", json_text(response.text)},
+                          {"reasoning", json_text(response.reasoning)},
+                          {"finish", json_text(response.finish)},
+                          {"model", json_text(response.model)}};
+        const Json kept{{"digest", digest},
+                        {"preset", preset_},
+                        {"asked", json_text(model_)},
+                        {"usage", to_json(response.usage)},
+                        {"sha256", sha256(dump(answer))},
+                        {"answer", answer}};
+        try {
+            make_folder(file.parent_path());
+            write_atomically(file, dump(kept, 2) + "\n");
+        } catch (const Error&) {
+            // A cache that is read-only or full: the answer is here all the same.
+        }
+    }
+
+    std::unique_ptr<LanguageModel> inner_;
+    const fs::path folder_;
+    const std::string preset_, model_;
+};
+
+}  // namespace
+
+std::unique_ptr<LanguageModel> make_cached(std::unique_ptr<LanguageModel> inner, const fs::path& folder,
+                                           const std::string& preset, const std::string& model) {
+    return std::make_unique<Cached>(std::move(inner), folder, preset, model);
+}
+
+}  // namespace recuda
