@@ -3,11 +3,13 @@ include(GoogleTest)
 
 set(RECUDA_LAYERS "" CACHE INTERNAL "libraries of the layers so far, ground first")
 
-# Sources below src/<folder> without the back ends of device, which are libraries of their own.
+# Sources below src/<folder> without the back ends of device and retrieval, which are libraries of their own.
 function(recuda_glob folder result)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${folder}/*.cpp")
     if(folder STREQUAL "device")
         list(FILTER sources EXCLUDE REGEX "/src/device/(vgpu|cuda)/")
+    elseif(folder STREQUAL "retrieval")
+        list(FILTER sources EXCLUDE REGEX "/src/retrieval/xapian/")
     endif()
     set(${result} "${sources}" PARENT_SCOPE)
 endfunction()
@@ -45,6 +47,16 @@ function(recuda_layer folder)
     if(tests)
         recuda_test_program(${library}_test ${tests})
     endif()
+endfunction()
+
+# librecuda_xapian.so beside the programs: the one thing that is linked to Xapian, opened at run time
+# (docs/decisions/0006).
+function(recuda_xapian_library)
+    add_library(recuda_xapian MODULE "${CMAKE_SOURCE_DIR}/src/retrieval/xapian/engine.cpp")
+    target_link_libraries(recuda_xapian PRIVATE PkgConfig::XAPIAN fmt::fmt)
+    target_include_directories(recuda_xapian PRIVATE "${CMAKE_SOURCE_DIR}/src")
+    set_target_properties(recuda_xapian PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+    add_dependencies(recuda_retrieval recuda_xapian)
 endfunction()
 
 # What every test program needs, and the precompiled header of what their sources would spend most of their time on.

@@ -14,6 +14,8 @@ find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
+# Not among the libraries of every program: librecuda_xapian.so alone is linked to it (cmake/Layers.cmake).
+pkg_check_modules(XAPIAN REQUIRED IMPORTED_TARGET xapian-core)
 
 # CUDA's headers alone: NVRTC and the driver are opened at run time, never linked. The first toolkit of the 13.x line
 # with what NVRTC needs, as ./setup looks for it.

@@ -15,6 +15,7 @@ int results_command(CommandLine& line);
 int show_command(CommandLine& line);
 int replay_command(CommandLine& line);
 int merge_results_command(CommandLine& line);
+int index_command(CommandLine& line);
 int inspect_env_command(CommandLine& line);
 int presets_command(CommandLine& line);
 int selftest_command(CommandLine& line);
@@ -41,6 +42,7 @@ inline constexpr CommandRow kCommands[] = {
     {"show", "Show one candidate, all of it", show_command},
     {"replay", "Judge a recorded candidate again, and its verdicts from their raw samples", replay_command},
     {"merge-results", "Merge result stores into one", merge_results_command},
+    {"index", "Make and ask the index of kernels, earlier candidates and notes", index_command},
     {"inspect-env", "Show compilers, driver, GPUs and libraries, and what to do for what is missing",
      inspect_env_command},
     {"presets", "List the language-model presets and whether they work here", presets_command},

@@ -19,6 +19,7 @@
 #include "lm/preset.h"
 #include "lm/programs.h"
 #include "lm/secrets.h"
+#include "retrieval/engine.h"
 #include "store/database.h"
 
 namespace recuda {
@@ -87,6 +88,15 @@ std::string program_of(const Preset& preset) {
     return preset.kind == PresetKind::cli ? program_path(preset.program) : "";
 }
 
+Tool xapian() {
+    try {
+        const EngineFound engine = find_index_engine();
+        return found("Xapian", engine.version, engine.path);
+    } catch (const Error& error) {
+        return {"Xapian", Tool::State::missing, "", "", error.what()};
+    }
+}
+
 std::vector<Tool> language_models() {
     std::vector<Tool> tools;
     for (const Preset& preset : read_presets(preset_folders())) {
@@ -125,6 +135,7 @@ int inspect_env_command(CommandLine& line) {
     append(gpus());
     tools.push_back(torch_python());
     tools.push_back(duckdb());
+    tools.push_back(xapian());
     append(language_models());
 
     if (!line.json()) {
