@@ -143,7 +143,8 @@ function(recuda_scenario_tests)
 endfunction()
 
 # bench/x.cpp is the Google Benchmark program bench_x; `make bench` runs them, ctest does not. bench/calibration and
-# bench/proofs are programs of their own: what the estimate is calibrated by, and how well a machine can prove.
+# bench/proofs and bench/retrieval are programs of their own: what the estimate is calibrated by, how well a machine can
+# prove, and what the kernel index is worth.
 function(recuda_benchmarks)
     file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/bench/*.cpp")
     set(layers ${RECUDA_LAYERS})
@@ -164,5 +165,8 @@ function(recuda_benchmarks)
     add_executable(proofs EXCLUDE_FROM_ALL "${CMAKE_SOURCE_DIR}/bench/proofs/main.cpp")
     target_link_libraries(proofs PRIVATE ${layers})
     target_include_directories(proofs PRIVATE "${CMAKE_SOURCE_DIR}/src" "${CMAKE_BINARY_DIR}/generated")
+    add_executable(retrieval EXCLUDE_FROM_ALL "${CMAKE_SOURCE_DIR}/bench/retrieval/main.cpp")
+    target_link_libraries(retrieval PRIVATE ${layers})
+    target_include_directories(retrieval PRIVATE "${CMAKE_SOURCE_DIR}/src" "${CMAKE_BINARY_DIR}/generated")
     add_custom_target(benchmarks DEPENDS ${programs})
 endfunction()

@@ -82,8 +82,10 @@ KernelIndex::~KernelIndex() = default;
 std::vector<Found> KernelIndex::query(const IndexQuery& query) const {
     if (query.at_most == 0) return {};
     return parts_->read([&](IndexReader& reader) {
-        const EngineHits hits = reader.search(engine_query(query));
+        const EngineQuery asked = engine_query(query);
         std::vector<Found> found;
+        if (!query.text.empty() && asked.terms.empty() && asked.wanted.empty()) return found;
+        const EngineHits hits = reader.search(asked);
         for (const EngineHits::Hit& hit : hits.hits) {
             Document document = document_from_data(hit.data);
             found.push_back({.document = std::move(document.name),

@@ -145,12 +145,12 @@ TEST_F(Index, wanted_op_comes_first_and_a_fitting_note_before_kernels_that_do_no
 }
 
 TEST_F(Index, kinds_and_tasks_narrow_it) {
-    write(home() / "kernels/one.cu", "//! task one\n" + kernel("checked in"));
+    write(home() / "kernels/one.cu", "//! task fam_one\n" + kernel("checked in"));
     build();
     EXPECT_THAT(names({.text = "row", .kinds = {"reference"}}),
                 ElementsAre("reference:ops/alpha/reference.cu", "reference:ops/beta/reference.cu"));
-    EXPECT_EQ(names({.text = "", .task = "one", .op = "alpha"}).front(), "kernel:kernels/one.cu");
-    EXPECT_THAT(names({.text = "", .without_tasks = {"one"}}), Not(Contains("kernel:kernels/one.cu")));
+    EXPECT_EQ(names({.text = "", .task = "fam_one", .op = "alpha"}).front(), "kernel:kernels/one.cu");
+    EXPECT_THAT(names({.text = "", .without_tasks = {"fam_one"}}), Not(Contains("kernel:kernels/one.cu")));
     EXPECT_THAT(names({.text = "", .without_families = {"fam"}}), Not(Contains("kernel:kernels/one.cu")));
     EXPECT_THAT(names({.text = "", .without_families = {"other"}}), Contains("kernel:kernels/one.cu"));
     EXPECT_THAT(names({.text = "", .at_most = 2}), SizeIs(2));
@@ -171,11 +171,11 @@ TEST_F(Index, a_query_is_words_and_nothing_else) {
 }
 
 TEST_F(Index, candidates_are_found_by_what_was_said_of_them) {
-    Evaluation evaluation{.task = "one", .outcome = Outcome::build_failed, .idea = "wombats in a burrow"};
+    Evaluation evaluation{.task = "fam_one", .outcome = Outcome::build_failed, .idea = "wombats in a burrow"};
     evaluation.verdict.log = "error: identifier \"aardvark\" is undefined";
     const std::string digest = add_run("a", kernel("wombats in a burrow"), evaluation);
     EXPECT_EQ(build().documents, 6u);
-    const std::string name = "candidate:one/" + digest.substr(0, 16);
+    const std::string name = "candidate:fam_one/" + digest.substr(0, 16);
     for (const char* text : {"aardvark", "wombat burrow", "build_failed"})
         EXPECT_THAT(names({.text = text}), ElementsAre(name)) << text;
     EXPECT_THAT(names({.text = digest}), ElementsAre(name));
@@ -185,24 +185,25 @@ TEST_F(Index, candidates_are_found_by_what_was_said_of_them) {
 
 TEST_F(Index, candidates_rank_by_outcome_and_speed) {
     const auto add = [&](const char* what, Outcome outcome, std::optional<double> ns) {
-        return "candidate:one/" +
-               add_run("a", kernel(what), {.task = "one", .outcome = outcome, .median_ns = ns}).substr(0, 16);
+        return "candidate:fam_one/" +
+               add_run("a", kernel(what), {.task = "fam_one", .outcome = outcome, .median_ns = ns}).substr(0, 16);
     };
     const std::string slow = add("slow", Outcome::correct, 3000), wrong = add("wrong", Outcome::wrong, std::nullopt),
                       fast = add("fast", Outcome::correct, 2900), failed = add("failed", Outcome::build_failed, {});
     build();
-    EXPECT_THAT(names({.task = "one", .op = "alpha", .kinds = {"candidate"}}), ElementsAre(fast, slow, wrong, failed));
+    EXPECT_THAT(names({.task = "fam_one", .op = "alpha", .kinds = {"candidate"}}),
+                ElementsAre(fast, slow, wrong, failed));
 }
 
 TEST_F(Index, a_candidate_is_there_once) {
     const std::string source = kernel("the same");
-    add_run("a", source, {.task = "one", .outcome = Outcome::wrong, .when = "2026-11-30T10:00:00Z"});
-    add_run("b", source, {.task = "one", .outcome = Outcome::correct, .when = "2026-11-30T11:00:00Z"});
-    const std::string digest = add_run("c", source, {.task = "two", .outcome = Outcome::correct});
+    add_run("a", source, {.task = "fam_one", .outcome = Outcome::wrong, .when = "2026-11-30T10:00:00Z"});
+    add_run("b", source, {.task = "fam_one", .outcome = Outcome::correct, .when = "2026-11-30T11:00:00Z"});
+    const std::string digest = add_run("c", source, {.task = "fam_two", .outcome = Outcome::correct});
     EXPECT_EQ(build().documents, 7u);  // one for each task
     const auto found = names({.text = digest});
     ASSERT_EQ(found.size(), 1u);  // and one to a query
-    EXPECT_THAT(KernelIndex(folder()).text("candidate:one/" + digest.substr(0, 16)), HasSubstr("outcome correct"));
+    EXPECT_THAT(KernelIndex(folder()).text("candidate:fam_one/" + digest.substr(0, 16)), HasSubstr("outcome correct"));
 }
 
 TEST_F(Index, refresh_reads_only_what_changed) {
@@ -222,8 +223,8 @@ TEST_F(Index, refresh_reads_only_what_changed) {
 
 TEST_F(Index, refresh_takes_new_runs_in_and_vanished_things_out) {
     build();
-    add_run("a", kernel("numbat"), {.task = "one"});
-    add_run("b", kernel("numbat"), {.task = "one"});
+    add_run("a", kernel("numbat"), {.task = "fam_one"});
+    add_run("b", kernel("numbat"), {.task = "fam_one"});
     IndexReport report = refresh();
     EXPECT_EQ(report.added, 1u);
     EXPECT_EQ(report.documents, 6u);
@@ -239,9 +240,9 @@ TEST_F(Index, refresh_takes_new_runs_in_and_vanished_things_out) {
 }
 
 TEST_F(Index, a_run_that_grows_is_read_again) {
-    add_run("a", kernel("first"), {.task = "one"});
+    add_run("a", kernel("first"), {.task = "fam_one"});
     build();
-    add_run("a", kernel("second"), {.task = "one"});
+    add_run("a", kernel("second"), {.task = "fam_one"});
     const IndexReport report = refresh();
     EXPECT_EQ(report.added, 1u);
     EXPECT_EQ(report.changed, 0u);
@@ -263,17 +264,18 @@ TEST_F(Index, an_open_index_goes_on_while_others_write) {
 
 TEST_F(Index, hostile_artifacts) {
     write(root_.path() / "secret.cu", "the secret is xyzzy");
-    const std::string digest = add_run("a", kernel("linked"), {.task = "one"});
+    const std::string digest = add_run("a", kernel("linked"), {.task = "fam_one"});
     const fs::path file = root_.path() / "artifacts/runs/a/candidates" / (digest + ".cu");
     fs::remove(file);
     fs::create_symlink(root_.path() / "secret.cu", file);
-    add_run("b", std::string("binary\0text", 11), {.task = "one"});
-    add_run("c", kernel("huge") + std::string(2 << 20, ' '), {.task = "one"});
+    add_run("b", std::string("binary\0text", 11), {.task = "fam_one"});
+    add_run("c", kernel("huge") + std::string(2 << 20, ' '), {.task = "fam_one"});
     fs::create_directory_symlink(root_.path() / "home", root_.path() / "artifacts/runs/link");
     fs::create_directory_symlink(root_.path() / "artifacts", root_.path() / "artifacts/runs/loop");
     add_run("e", kernel("../../secret"), {.task = "../../secret.cu#x", .file = "../../secret.cu"});
-    write(root_.path() / "artifacts/runs/d/evaluations.jsonl",
-          "{\"digest\":\"../../../secret\",\"task\":\"one\"}\nnot json\n[]\n{}\n\"x\"\n" + std::string(1 << 16, '['));
+    write(
+        root_.path() / "artifacts/runs/d/evaluations.jsonl",
+        "{\"digest\":\"../../../secret\",\"task\":\"fam_one\"}\nnot json\n[]\n{}\n\"x\"\n" + std::string(1 << 16, '['));
     const IndexReport report = build();
     EXPECT_EQ(report.documents, 6u);  // the catalogue's and that of e
     EXPECT_THAT(names({.text = "xyzzy"}), SizeIs(0));

@@ -91,6 +91,8 @@ class Tokenizer {
     }
 
     void add_identifier(size_t from, size_t to) {
+        while (from < to && text_[from] == '_') ++from;
+        while (to > from && text_[to - 1] == '_') --to;
         add(from, to);
         std::vector<size_t> cuts{from};
         for (size_t at = from + 1; at < to; ++at) {

@@ -20,7 +20,7 @@ TEST(Tokens, identifiers_are_whole_and_in_parts) {
     EXPECT_THAT(words("blockIdx.x"), ElementsAre("blockidx.x", "blockidx", "block", "idx", "x"));
     EXPECT_THAT(words("HTTPServer"), ElementsAre("httpserver", "http", "server"));
     EXPECT_THAT(words("__syncthreads()"), ElementsAre("syncthread"));
-    EXPECT_THAT(words("kMaxBytes"), ElementsAre("kmaxbyt", "k", "max", "byte"));
+    EXPECT_THAT(words("kMaxBytes"), ElementsAre("kmaxbyte", "k", "max", "byte"));
     EXPECT_THAT(words("a__b"), ElementsAre("a__b", "a", "b"));
 }
 
