@@ -23,6 +23,7 @@
 #include "recuda_version.h"
 #include "retrieval/document.h"
 #include "retrieval/engine.h"
+#include "retrieval/generations.h"
 #include "retrieval/index.h"
 #include "retrieval/sources.h"
 #include "task/catalogue.h"
@@ -181,13 +182,12 @@ void write_documents(const fs::path& folder, size_t count, const std::vector<Tas
         if (source.key.find("/seeds/") != std::string::npos)
             source.read([&](Document document) { seeds.push_back(std::move(document)); });
     fs::create_directories(folder);
-    fs::remove_all(folder / "g-speed");
-    const auto writer = open_index_writer(folder / "g-speed", Opening::fresh);
+    const fs::path generation = new_generation(folder);
+    const auto writer = open_index_writer(generation, Opening::fresh);
     Rng rng(1);
     for (size_t number = 0; number < count; ++number) writer->put(engine_document(made_up(seeds, tasks, number, rng)));
     writer->commit();
-    write_atomically(folder / "index.json",
-                     dump({{"format", "cuda-rlm kernel index"}, {"version", 1}, {"database", "g-speed"}}));
+    publish_generation(folder, generation);
 }
 
 Json speed(size_t count, const fs::path& folder) {
@@ -197,7 +197,9 @@ Json speed(size_t count, const fs::path& folder) {
     const auto began = Clock::now();
     write_documents(folder, count, tasks);
     const double write_s = std::chrono::duration<double>(Clock::now() - began).count();
+    const auto opening = Clock::now();
     const KernelIndex index(folder);
+    const double open_ms = std::chrono::duration<double, std::milli>(Clock::now() - opening).count();
     Rng rng(2);
     std::vector<double> ms;
     for (size_t number = 0; number < kQueries; ++number) {
@@ -217,6 +219,7 @@ Json speed(size_t count, const fs::path& folder) {
     return {{"version", kVersion},
             {"documents", index.size()},
             {"write_seconds", write_s},
+            {"open_ms", open_ms},
             {"queries", kQueries},
             {"median_ms", at_share(sorted, 0.5)},
             {"p95_ms", at_share(sorted, 0.95)},

@@ -7,6 +7,7 @@
 #include "retrieval/document.h"
 #include "retrieval/engine.h"
 #include "retrieval/excerpt.h"
+#include "retrieval/generations.h"
 #include "retrieval/refresh.h"
 #include "retrieval/tokens.h"
 
@@ -54,8 +55,7 @@ struct KernelIndex::Parts {
         try {
             return function(*reader);
         } catch (const std::exception& error) {
-            throw Error("the kernel index {} is damaged ({}); `cuda-rlm index build` makes it anew", shown(folder),
-                        error.what());
+            throw damaged_index(folder, error.what());
         }
     }
 };
@@ -69,9 +69,7 @@ KernelIndex::KernelIndex(const fs::path& folder) : parts_(std::make_unique<Parts
     } catch (const Error& first) {
         // A build elsewhere may have put another database in its place meanwhile.
         const fs::path newer = index_database(folder);
-        if (newer == database)
-            throw Error("the kernel index {} is damaged ({}); `cuda-rlm index build` makes it anew", shown(folder),
-                        first.what());
+        if (newer == database) throw damaged_index(folder, first.what());
         parts_->reader = open_index_reader(newer);
     }
 }

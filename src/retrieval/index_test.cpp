@@ -291,8 +291,9 @@ TEST_F(Index, missing_damaged_and_foreign_folders_are_said) {
     EXPECT_EQ(read_file(folder() / "mine.txt"), "something else");
     fs::remove_all(folder());
 
-    for (const char* text : {"", "{", "[]", "{\"format\":\"other\"}",
-                             "{\"format\":\"cuda-rlm kernel index\",\"version\":1,\"database\":\"../x\"}"}) {
+    for (const char* text :
+         {"", "{", "[]", "{\"format\":\"other\"}",
+          "{\"format\":\"cuda-rlm kernel index\",\"version\":1,\"database\":\"../x\",\"files\":[]}"}) {
         build();
         std::ofstream(folder() / "index.json") << text;
         EXPECT_THAT(why_not_opened(), HasSubstr("damaged")) << text;
@@ -302,12 +303,17 @@ TEST_F(Index, missing_damaged_and_foreign_folders_are_said) {
 }
 
 TEST_F(Index, a_damaged_database_is_said) {
-    for (const char* how : {"empty", "noise", "gone"}) {
+    for (const char* how : {"empty", "noise", "gone", "one bit"}) {
         build();
         for (const auto& entry : fs::recursive_directory_iterator(folder()))
             if (entry.path().extension() == ".glass" || entry.path().filename() == "iamglass") {
                 if (std::string(how) == "gone") fs::remove(entry.path());
                 if (std::string(how) == "empty") std::ofstream(entry.path(), std::ios::trunc);
+                if (std::string(how) == "one bit") {
+                    std::string bytes = read_file(entry.path());
+                    bytes[bytes.size() / 2] ^= 1;
+                    std::ofstream(entry.path()) << bytes;
+                }
                 if (std::string(how) == "noise") std::ofstream(entry.path()) << std::string(20000, '\x5a');
             }
         EXPECT_THAT(why_not_opened(), HasSubstr("damaged")) << how;

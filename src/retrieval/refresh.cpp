@@ -1,7 +1,6 @@
 #include "retrieval/refresh.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,75 +10,17 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "evaluation/evaluation.h"
 #include "retrieval/engine.h"
+#include "retrieval/generations.h"
 
 namespace recuda {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kFormat[] = "cuda-rlm kernel index";
-constexpr int64_t kVersion = 1;
-constexpr char kGeneration[] = "g-";
-constexpr uint64_t kLargestDescription = 1 << 16;
 constexpr uint64_t kDigested = uint64_t{64} << 20;  // a larger file is told by size and time alone
 constexpr int64_t kNever = -1;                      // the time of a source that must be read again
 constexpr size_t kLongestKey = 80;                  // of an entry; Xapian allows 245 bytes
-
-/// What index.json says: the database's folder, or that it is of another version.
-struct Description {
-    fs::path database;
-    bool this_version = false;
-};
-
-Error damaged(const fs::path& folder, const std::string& why) {
-    return Error("the kernel index {} is damaged ({}); `cuda-rlm index build` makes it anew", shown(folder), why);
-}
-
-Error missing(const fs::path& folder) {
-    return Error("there is no kernel index {}; `cuda-rlm index build` makes one", shown(folder));
-}
-
-bool is_there(const fs::path& path) {
-    std::error_code ignored;
-    return fs::exists(fs::symlink_status(path, ignored));
-}
-
-bool is_ours(const std::string& name) {
-    return name == "index.json" || name == ".lock" || name.starts_with(kGeneration) || name.starts_with("index.json.");
-}
-
-/// Throws for a folder that holds what no index has.
-void refuse_foreign(const fs::path& folder) {
-    if (!is_there(folder)) return;
-    std::error_code problem;
-    if (!fs::is_directory(folder, problem))
-        throw Error("{} is no folder: a kernel index cannot be kept there", shown(folder));
-    for (const auto& entry : fs::directory_iterator(folder, problem))
-        if (!is_ours(entry.path().filename().string()))
-            throw Error("{} holds {}, which is no part of a kernel index; move it away first", shown(folder),
-                        shown(entry.path().filename()));
-    if (problem) throw Error("cannot read {}: {}", shown(folder), problem.message());
-}
-
-Description described(const fs::path& folder) {
-    if (!is_there(folder / "index.json")) {
-        refuse_foreign(folder);
-        throw missing(folder);
-    }
-    Json json;
-    try {
-        json = parse_json(read_file(folder / "index.json", kLargestDescription), "index.json");
-        if (json.value("format", "") != kFormat) throw Error("index.json is of something else");
-        const std::string database = json.value("database", "");
-        if (!database.starts_with(kGeneration) || database.find('/') != std::string::npos)
-            throw Error("index.json names no database");
-        return {.database = folder / database, .this_version = json.value("version", int64_t{0}) == kVersion};
-    } catch (const std::exception& error) {
-        throw damaged(folder, error.what());
-    }
-}
 
 /// What a source was when it was read, and the names of its documents.
 struct Stamp {
@@ -230,59 +171,56 @@ std::vector<Source> sources_of(const IndexPlaces& places) {
     return sources(places, std::make_shared<const KnownTasks>(known_tasks(places.home)));
 }
 
-/// Takes away what a process that was killed, or the index before this one, left. Readers of it keep what they opened.
-void remove_others(const fs::path& folder, const fs::path& database) {
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder, ignored))
-        if (entry.path().filename().string().starts_with(kGeneration) && entry.path() != database)
-            fs::remove_all(entry.path(), ignored);
+IndexReport built(const fs::path& folder, const IndexPlaces& places) {
+    const fs::path generation = new_generation(folder);
+    const IndexReport report = refreshed(*open_index_writer(generation, Opening::fresh), sources_of(places));
+    publish_generation(folder, generation);
+    return report;
 }
 
-IndexReport built(const fs::path& folder, const IndexPlaces& places) {
-    const fs::path database = folder / (kGeneration + sha256(utc_now() + std::to_string(::getpid())).substr(0, 12));
-    std::error_code ignored;
-    fs::remove_all(database, ignored);
-    const IndexReport report = refreshed(*open_index_writer(database, Opening::fresh), sources_of(places));
-    write_atomically(
-        folder / "index.json",
-        dump({{"format", kFormat}, {"version", kVersion}, {"database", database.filename().string()}}) + "\n");
-    remove_others(folder, database);
-    return report;
+bool changes(const IndexReport& report) {
+    return report.added + report.changed + report.removed + report.sources_read > 0;
 }
 
 }  // namespace
 
 IndexReport build_index(const fs::path& folder, const IndexPlaces& places) {
-    refuse_foreign(folder);
+    refuse_foreign_folder(folder);
     make_folder(folder);
     const FileLock lock(folder / ".lock");
     return built(folder, places);
 }
 
 IndexReport refresh_index(const fs::path& folder, const IndexPlaces& places) {
-    refuse_foreign(folder);
+    refuse_foreign_folder(folder);
     make_folder(folder);
     const FileLock lock(folder / ".lock");
-    if (!is_there(folder / "index.json")) return built(folder, places);
-    const Description description = described(folder);
-    if (!description.this_version) return built(folder, places);
-    remove_others(folder, description.database);
+    std::error_code ignored;
+    if (!fs::exists(folder / "index.json", ignored)) return built(folder, places);
+    const std::optional<fs::path> current = current_generation(folder);
+    if (!current) return built(folder, places);
+    remove_other_generations(folder, *current);
     const std::vector<Source> sources = sources_of(places);
     find_index_engine();
+    const fs::path generation = new_generation(folder);
     try {
-        if (!is_there(description.database)) throw Error("{} is missing", shown(description.database.filename()));
-        return refreshed(*open_index_writer(description.database, Opening::existing), sources);
+        fs::copy(*current, generation);
+        const IndexReport report = refreshed(*open_index_writer(generation, Opening::existing), sources);
+        if (changes(report))
+            publish_generation(folder, generation);
+        else
+            remove_other_generations(folder, *current);
+        return report;
+    } catch (const fs::filesystem_error& error) {
+        throw Error("cannot copy {}: {}", shown(*current), error.code().message());
     } catch (const std::exception& error) {
-        throw damaged(folder, error.what());
+        throw damaged_index(folder, error.what());
     }
 }
 
 fs::path index_database(const fs::path& folder) {
-    if (!is_there(folder)) throw missing(folder);
-    const Description description = described(folder);
-    if (!description.this_version)
-        throw Error("the kernel index {} is of another version; `cuda-rlm index build` makes it anew", shown(folder));
-    return description.database;
+    if (const auto current = current_generation(folder)) return *current;
+    throw Error("the kernel index {} is of another version; `cuda-rlm index build` makes it anew", shown(folder));
 }
 
 }  // namespace recuda

@@ -1,11 +1,8 @@
 // Makes and renews the kernel index.
 //
-//   artifacts/kernel_index/index.json   {"format", "version", "database"}: which folder beside it holds the documents
-//   artifacts/kernel_index/g-…          a Xapian database
-//   artifacts/kernel_index/.lock        held by the process that writes here
-//
-// A new index is written beside the old one and takes its place by the rename of index.json; a refresh is one
-// transaction. So a process that is killed leaves the index as it was, and two at once do their work in turn.
+// Either writes a generation beside the one in use, which then takes its place (retrieval/generations.h): a build an
+// empty one, a refresh a copy. So a process that is killed leaves the index as it was, readers are not disturbed, and
+// two at once do their work in turn. The copy of an index of 100 000 documents takes a few tenths of a second.
 #pragma once
 
 #include <filesystem>

@@ -17,7 +17,6 @@ namespace {
 constexpr size_t kLongestTerm = 200;  // Xapian allows 245 bytes, and escapes some
 constexpr size_t kMostTerms = 40;
 constexpr double kTellsNothing = 0.25, kLargeIndex = 2000;
-constexpr int kReopenings = 5;  // while another process commits
 constexpr Xapian::valueno kSame = 0, kPrior = 1;
 
 std::string term(char prefix, std::string_view word) {
@@ -75,33 +74,17 @@ std::vector<std::pair<double, std::string>> useful_terms(const Xapian::Database&
 }
 
 class XapianReader final : public IndexReader {
- private:
-    /// Runs it on the newest state: another process may have committed twice since the database was opened.
-    template <typename Function>
-    auto current(Function&& function) {
-        return guarded([&] {
-            for (int left = kReopenings;; --left) {
-                try {
-                    return function();
-                } catch (const Xapian::DatabaseModifiedError&) {
-                    if (left == 0) throw;
-                    database_.reopen();
-                }
-            }
-        });
-    }
-
  public:
     explicit XapianReader(const char* folder) : database_(folder) {}
 
     EngineHits search(const EngineQuery& query) override {
-        return current([&] { return searched(query); });
+        return guarded([&] { return searched(query); });
     }
     std::optional<std::string> data(const std::string& name) override {
-        return current([&] { return data_of(database_, name); });
+        return guarded([&] { return data_of(database_, name); });
     }
     uint64_t size() override {
-        return current([&] { return uint64_t{database_.get_doccount()}; });
+        return guarded([&] { return uint64_t{database_.get_doccount()}; });
     }
 
  private:
