@@ -71,6 +71,7 @@ Document candidate_document(const Evaluation& evaluation, std::string_view sourc
     if (const auto task = known.tasks.find(evaluation.task); task != known.tasks.end()) {
         document.op = task->second.op;
         document.family = task->second.family;
+        document.words = known.summaries.at(document.op);
     }
     std::string text =
         fmt::format("task {}, op {}, {} for {}, {}\noutcome {}{}\n", evaluation.task, document.op, evaluation.language,
