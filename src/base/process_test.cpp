@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <thread>
 
 #include "base/error.h"
@@ -27,6 +28,35 @@ TEST(Process, IsKilledWithItsGroupAtTheDeadline) {
     EXPECT_TRUE(result.timed_out);
     EXPECT_EQ(result.status, 128 + 9);
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+TEST(Process, IsEndedWhenStopIsRequested) {
+    std::stop_source source;
+    std::thread soon([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        source.request_stop();
+    });
+    const ProcessResult result = run_process({"sh", "-c", "sleep 60 & sleep 60"}, {.stop = source.get_token()});
+    soon.join();
+    EXPECT_TRUE(result.stopped);
+    EXPECT_FALSE(result.timed_out);
+    EXPECT_TRUE(run_process({"sleep", "60"}, {.stop = source.get_token()}).stopped) << "requested before it began";
+}
+
+TEST(Process, GetsTheGraceToEndByItself) {
+    const char* script = "trap 'exit 9' TERM; while :; do sleep 0.01; done";
+    const ProcessResult result = run_process({"sh", "-c", script}, {.deadline_s = 0.2, .grace_s = 10});
+    EXPECT_TRUE(result.timed_out);
+    EXPECT_EQ(result.status, 9);
+    const ProcessResult deaf =
+        run_process({"sh", "-c", "trap '' TERM; while :; do sleep 0.01; done"}, {.deadline_s = 0.2, .grace_s = 0.1});
+    EXPECT_EQ(deaf.status, 128 + 9);
+}
+
+TEST(Process, DoesNotGetWhatIsLeftOut) {
+    ::setenv("RECUDA_TEST_WORD", "secret", 1);
+    EXPECT_EQ(run_process({"sh", "-c", "echo [$RECUDA_TEST_WORD]"}, {.without = {"RECUDA_TEST_WORD"}}).out, "[]\n");
+    ::unsetenv("RECUDA_TEST_WORD");
 }
 
 TEST(Process, BoundsItsOutput) {

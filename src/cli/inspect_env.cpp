@@ -75,7 +75,8 @@ Tool duckdb() {
 /// The first line of what a program says of its version.
 std::string version_of(const std::string& program) {
     try {
-        const ProcessResult result = run_process({program, "--version"}, {.deadline_s = 10, .without = key_variables()});
+        const ProcessResult result =
+            run_process({program, "--version"}, {.deadline_s = 10, .without = key_variables()});
         return one_line(result.out.substr(0, result.out.find('\n')), 60);
     } catch (const Error&) {
         return "";

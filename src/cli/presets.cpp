@@ -31,10 +31,11 @@ void print_table(const std::vector<Preset>& presets) {
 }
 
 LmResponse ask_once(const Preset& preset, LmOptions options) {
+    const std::stop_token stop = stop_on_interrupt();
     options.attempts = 1;
     LmRequest request{.step = "check"};
     request.messages = {{"user", "Answer with the one word: ready"}};
-    return open_model(preset, options)->complete(request, stop_on_interrupt());
+    return open_model(preset, options)->complete(request, stop);
 }
 
 /// `--check`: exactly one real call. Without a model there is nothing to call.
@@ -59,6 +60,16 @@ int check(const Preset& preset, const LmOptions& options, bool json) {
     return 0;
 }
 
+int check_or_stop(const Preset& preset, const LmOptions& options, bool json) {
+    constexpr int kInterrupted = 130;
+    try {
+        return check(preset, options, json);
+    } catch (const LmError& error) {
+        if (error.fault == LmFault::stopped) return kInterrupted;
+        throw Error("the preset {} did not answer: {}", preset.name, error.what());
+    }
+}
+
 }  // namespace
 
 int presets_command(CommandLine& line) {
@@ -72,7 +83,7 @@ int presets_command(CommandLine& line) {
     if (!line.parse()) return 0;
     if (checked != !chosen.empty()) throw UsageError("--preset NAME and --check go together");
     const std::vector<Preset> presets = read_presets(preset_folders());
-    if (checked) return check(usable_preset(presets, chosen), words.options(), line.json());
+    if (checked) return check_or_stop(usable_preset(presets, chosen), words.options(), line.json());
     if (line.json())
         print_json(to_json(presets));
     else

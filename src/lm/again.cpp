@@ -30,8 +30,10 @@ class Patient final : public LanguageModel {
 
     LmResponse complete(const LmRequest& request, const std::stop_token& stop) override {
         Usage lost;  // on attempts in vain
-        for (uint64_t calls = 1;; ++calls) {
+        for (uint64_t calls = 0;;) {
             try {
+                wait_for_the_others(stop);
+                ++calls;
                 LmResponse response = inner_->complete(request, stop);
                 down_ = false;
                 response.calls += calls - 1;
@@ -40,24 +42,43 @@ class Patient final : public LanguageModel {
             } catch (LmError& error) {
                 lost += error.usage;
                 error.usage = lost;
-                error.calls += calls - 1;
+                error.calls = calls;
                 if (!error.is_passing()) throw;
                 const double seconds = wait_before_next(error, calls);
                 if (calls >= attempts_for(error) || seconds > patience_.longest_asked_s) {
                     down_ = true;
                     throw;
                 }
-                if (!patience_.wait(seconds, stop)) {
-                    LmError ended(LmFault::stopped, "the wait after {} was ended", error.what());
-                    ended.usage = lost;
-                    ended.calls = error.calls;
-                    throw ended;
-                }
+                pause(seconds, stop, error);
             }
         }
     }
 
  private:
+    using Clock = std::chrono::steady_clock;
+
+    void pause(double seconds, const std::stop_token& stop, const LmError& after) const {
+        if (patience_.wait(seconds, stop)) return;
+        LmError ended(LmFault::stopped, "the wait after {} was ended", after.what());
+        ended.usage = after.usage;
+        ended.calls = after.calls;
+        throw ended;
+    }
+
+    /// Waits out what another request was asked to wait.
+    void wait_for_the_others(const std::stop_token& stop) {
+        std::optional<LmError> asked;
+        double seconds = 0;
+        {
+            const std::lock_guard lock(mutex_);
+            seconds = std::chrono::duration<double>(free_again_ - Clock::now()).count();
+            asked = asked_to_wait_;
+        }
+        if (!asked || seconds <= 0) return;
+        if (seconds > patience_.longest_asked_s) throw LmError(*asked);
+        pause(seconds, stop, *asked);
+    }
+
     uint64_t attempts_for(const LmError& error) const {
         if (down_) return 1;
         const bool is_slow = error.fault == LmFault::timed_out || error.fault == LmFault::unreadable;
@@ -67,10 +88,19 @@ class Patient final : public LanguageModel {
     double wait_before_next(const LmError& error, uint64_t calls) {
         const std::lock_guard lock(mutex_);
         const double bound =
-            std::min(patience_.longest_s, patience_.first_s * std::exp2(static_cast<double>(calls - 1)));
+            std::min(patience_.longest_s, patience_.first_s * std::exp2(static_cast<double>(calls) - 1));
+        if (!error.retry_after_s) return rng_.uniform() * bound;
+        constexpr double kLongestS = 1e6;
+        const double asked = std::min(*error.retry_after_s, kLongestS);
+        free_again_ =
+            std::max(free_again_,
+                     Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(asked)));
+        asked_to_wait_ = error;
+        asked_to_wait_->usage = {};
+        asked_to_wait_->calls = 0;
+        asked_to_wait_->retry_after_s.reset();
         // What was asked for is the least; a little more keeps many callers from coming back at once.
-        if (error.retry_after_s) return *error.retry_after_s + rng_.uniform() * patience_.first_s / 2;
-        return rng_.uniform() * bound;
+        return asked + rng_.uniform() * patience_.first_s / 2;
     }
 
     std::unique_ptr<LanguageModel> inner_;
@@ -78,6 +108,8 @@ class Patient final : public LanguageModel {
     std::atomic<bool> down_ = false;
     std::mutex mutex_;
     Rng rng_;
+    Clock::time_point free_again_{};
+    std::optional<LmError> asked_to_wait_;
 };
 
 }  // namespace

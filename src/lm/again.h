@@ -20,7 +20,8 @@ struct Patience {
     std::function<bool(double seconds, const std::stop_token&)> wait;
 };
 
-/// Makes attempts with `inner` until one answers. After a request that failed to the last attempt the next ones have a
+/// Makes attempts with `inner` until one answers. While a Retry-After runs nobody asks: other requests wait for its end
+/// too, or fail at once where it is too long. After a request that failed to the last attempt the next ones have a
 /// single attempt each until one answers: a server that is down costs little.
 std::unique_ptr<LanguageModel> make_patient(std::unique_ptr<LanguageModel> inner, Patience patience = {});
 

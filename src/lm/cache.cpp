@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/paths.h"
 #include "lm/usage_json.h"
 
 namespace recuda {
@@ -72,6 +73,8 @@ class Cached final : public LanguageModel {
 };
 
 }  // namespace
+
+fs::path answer_cache() { return cache_folder() / "answers"; }
 
 std::unique_ptr<LanguageModel> make_cached(std::unique_ptr<LanguageModel> inner, const fs::path& folder,
                                            const std::string& preset, const std::string& model) {

@@ -10,6 +10,9 @@
 
 namespace recuda {
 
+/// Where the answers of all runs lie, below the user's cache folder.
+std::filesystem::path answer_cache();
+
 /// Asks `inner` what the cache does not answer, and keeps its answer. A folder that cannot be written to costs nothing
 /// but the answers.
 std::unique_ptr<LanguageModel> make_cached(std::unique_ptr<LanguageModel> inner, const std::filesystem::path& folder,

@@ -322,6 +322,14 @@ TEST(Patience, a_server_that_is_down_costs_one_attempt_a_request) {
     EXPECT_EQ(calls, 7);
 }
 
+TEST(Patience, what_one_request_is_asked_to_wait_holds_for_all) {
+    int calls = 0;
+    const auto model = make_patient(failing({of(LmFault::rate_limited, 3600.0)}, calls));
+    EXPECT_EQ(fault(*model, asking("a")), "rate_limited");
+    EXPECT_EQ(fault(*model, asking("b")), "rate_limited");
+    EXPECT_EQ(calls, 1);
+}
+
 TEST(Patience, a_wait_ends_when_stop_is_requested) {
     int calls = 0;
     std::stop_source source;

@@ -34,10 +34,9 @@ class BareMachine : public ::testing::Test {
 };
 
 TEST_F(BareMachine, presets_are_whole_and_say_what_is_missing) {
-    const std::map<std::string, bool> wanted{
-        {"offline", true},        {"mailbox", true},         {"replay", true},
-        {"zai-glm5-dspy", false}, {"openai", false},         {"codex-dspy", false},
-        {"qwen-cli-dspy", false}, {"claude-cli-dspy", false}};
+    const std::map<std::string, bool> wanted{{"offline", true},        {"mailbox", true},         {"replay", true},
+                                             {"zai-glm5-dspy", false}, {"openai", false},         {"codex-dspy", false},
+                                             {"qwen-cli-dspy", false}, {"claude-cli-dspy", false}};
     std::map<std::string, bool> seen;
     int defaults = 0;
     for (const auto& preset : to_json(own())) {
@@ -99,7 +98,8 @@ TEST(Preset, a_malformed_file_is_named_with_line_and_column) {
     const std::pair<std::string, std::string> cases[] = {
         {"kind = ", "x.toml:1:"},
         {"kind = \"htp\"\n", "x.toml:1:8: there is no kind htp; did you mean http?"},
-        {"kind = \"cli\"\nprogam = \"x\"\n", "x.toml:2:1: a preset of the kind cli has no key progam; did you mean program?"},
+        {"kind = \"cli\"\nprogam = \"x\"\n",
+         "x.toml:2:1: a preset of the kind cli has no key progam; did you mean program?"},
         {"kind = \"cli\"\n", "a cli preset needs `program`"},
         {"kind = \"offline\"\nsummary = 3\n", "x.toml:2:11: `summary` must be a text"},
         {"\n", "`kind` must be one of"},
