@@ -30,10 +30,9 @@ class Patient final : public LanguageModel {
 
     LmResponse complete(const LmRequest& request, const std::stop_token& stop) override {
         Usage lost;  // on attempts in vain
-        for (uint64_t calls = 0;;) {
+        for (uint64_t calls = 1;; ++calls) {
+            wait_for_the_others(stop);
             try {
-                wait_for_the_others(stop);
-                ++calls;
                 LmResponse response = inner_->complete(request, stop);
                 down_ = false;
                 response.calls += calls - 1;
@@ -44,8 +43,9 @@ class Patient final : public LanguageModel {
                 error.usage = lost;
                 error.calls = calls;
                 if (!error.is_passing()) throw;
-                const double seconds = wait_before_next(error, calls);
-                if (calls >= attempts_for(error) || seconds > patience_.longest_asked_s) {
+                const bool is_too_long = error.retry_after_s.value_or(0) > patience_.longest_asked_s;
+                const double seconds = back_off(error, calls);
+                if (calls >= attempts_for(error) || is_too_long) {
                     down_ = true;
                     throw;
                 }
@@ -62,7 +62,7 @@ class Patient final : public LanguageModel {
         LmError ended(LmFault::stopped, "the wait after {} was ended", after.what());
         ended.usage = after.usage;
         ended.calls = after.calls;
-        throw ended;
+        throw LmError(ended);
     }
 
     /// Waits out what another request was asked to wait.
@@ -85,22 +85,20 @@ class Patient final : public LanguageModel {
         return is_slow ? patience_.slow_attempts : patience_.attempts;
     }
 
-    double wait_before_next(const LmError& error, uint64_t calls) {
+    /// The wait before the next attempt; one that the other side asked for is kept for all and comes on top.
+    double back_off(const LmError& error, uint64_t calls) {
         const std::lock_guard lock(mutex_);
-        const double bound =
-            std::min(patience_.longest_s, patience_.first_s * std::exp2(static_cast<double>(calls) - 1));
-        if (!error.retry_after_s) return rng_.uniform() * bound;
+        if (!error.retry_after_s)
+            return rng_.uniform() *
+                   std::min(patience_.longest_s, patience_.first_s * std::exp2(static_cast<double>(calls) - 1));
         constexpr double kLongestS = 1e6;
-        const double asked = std::min(*error.retry_after_s, kLongestS);
-        free_again_ =
-            std::max(free_again_,
-                     Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(asked)));
+        const std::chrono::duration<double> asked(std::min(*error.retry_after_s, kLongestS));
+        free_again_ = std::max(free_again_, Clock::now() + std::chrono::duration_cast<Clock::duration>(asked));
         asked_to_wait_ = error;
         asked_to_wait_->usage = {};
         asked_to_wait_->calls = 0;
         asked_to_wait_->retry_after_s.reset();
-        // What was asked for is the least; a little more keeps many callers from coming back at once.
-        return asked + rng_.uniform() * patience_.first_s / 2;
+        return rng_.uniform() * patience_.first_s / 2;  // keeps many callers from coming back at once
     }
 
     std::unique_ptr<LanguageModel> inner_;

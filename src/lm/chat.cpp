@@ -70,14 +70,14 @@ ToldError error_of(const Json& body) {
                   one_line(secrets.without(told.message)));
     error.status = reply.status;
     error.retry_after_s = reply.retry_after_s;
-    throw error;
+    throw LmError(error);
 }
 
 [[noreturn]] void unreadable(const Usage& usage, const std::string& why) {
     LmError error(LmFault::unreadable, "HTTP 200, but {}", why);
     error.status = 200;
     error.usage = usage;
-    throw error;
+    throw LmError(error);
 }
 
 Json body_of(const HttpReply& reply) {
@@ -90,7 +90,7 @@ void refuse_hidden_error(const Json& body, const Secrets& secrets) {
     if (member(body, "error").is_null() || told.message.empty()) return;
     LmError error = told_failure("the server", secrets.without(told.code + " " + told.message));
     if (const LmFault fault = fault_of(500, told.code, told.message); fault != LmFault::server) error.fault = fault;
-    throw error;
+    throw LmError(error);
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ class Codex final : public Dialect {
             if (told.failure.empty()) told.failure = last_words(result);
             LmError error = told_failure(fmt::format("codex ({})", ending_of(result)), told.failure);
             error.usage = told.usage;
-            throw error;
+            throw LmError(error);
         }
         if (told.answer.empty()) told.answer = last_message(folders);
         return {.text = told.answer, .reasoning = told.reasoning, .finish = "stop", .usage = told.usage};

@@ -37,7 +37,7 @@ Address address_of(std::string_view url) {
 bool connects(const sockaddr* to, socklen_t size) {
     const int socket = ::socket(to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (socket < 0) return false;
-    ::connect(socket, to, size);
+    (void)::connect(socket, to, size);  // goes on by itself; the socket tells how it ended
     pollfd wanted{socket, POLLOUT, 0};
     int problem = -1;
     socklen_t length = sizeof problem;

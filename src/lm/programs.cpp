@@ -37,7 +37,7 @@ class ProgramModel final : public BackEnd {
             LmError clean(error.fault, "{}", secrets_.without(error.what()));
             clean.status = error.status;
             clean.usage = error.usage;
-            throw clean;
+            throw LmError(clean);
         }
     }
 
@@ -66,7 +66,7 @@ class ProgramModel final : public BackEnd {
         if (trimmed(response.text).empty()) {
             LmError error(LmFault::unreadable, "{} ended without an answer", preset_.program);
             error.usage = response.usage;
-            throw error;
+            throw LmError(error);
         }
         return response;
     }

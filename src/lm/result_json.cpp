@@ -82,7 +82,7 @@ LmResponse read_result(std::string_view program, const ProcessResult& result) {
         error.status = status;
     }
     error.usage = response.usage;
-    throw error;
+    throw LmError(error);
 }
 
 }  // namespace recuda
