@@ -16,7 +16,8 @@ class HttpModel final : public BackEnd {
  public:
     explicit HttpModel(const Preset& preset)
         : preset_(preset), secrets_(variables(preset)), base_(trimmed(preset.base_url)), model_(preset.model) {
-        if (const std::string why = why_no_endpoint(base_); !why.empty()) throw Error("the preset {}: {}", preset.name, why);
+        if (const std::string why = why_no_endpoint(base_); !why.empty())
+            throw Error("the preset {}: {}", preset.name, why);
         while (base_.ends_with('/')) base_.pop_back();
         if (preset.api_key_env.empty()) return;
         const std::string key = environment_value(preset.api_key_env.c_str());
