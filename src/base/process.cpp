@@ -198,8 +198,8 @@ bool write_all(int descriptor, std::string_view bytes, const Clock::time_point* 
             if (ready < 0 && errno == EINTR) continue;
             if (ready <= 0) return false;
         }
-        const ssize_t count =
-            ::write(descriptor, bytes.data(), deadline == nullptr ? bytes.size() : std::min<size_t>(bytes.size(), PIPE_BUF));
+        const ssize_t count = ::write(descriptor, bytes.data(),
+                                      deadline == nullptr ? bytes.size() : std::min<size_t>(bytes.size(), PIPE_BUF));
         if (count < 0 && errno == EINTR) continue;
         if (count < 0) return false;
         bytes.remove_prefix(static_cast<size_t>(count));

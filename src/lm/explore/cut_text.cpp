@@ -22,7 +22,8 @@ void CutText::append(std::string_view text) {
 }
 
 std::string CutText::text() const {
-    const std::string_view tail = std::string_view(tail_).substr(tail_.size() - std::min<size_t>(tail_.size(), tail_limit_));
+    const std::string_view tail =
+        std::string_view(tail_).substr(tail_.size() - std::min<size_t>(tail_.size(), tail_limit_));
     const uint64_t left_out = size_ - head_.size() - tail.size();
     if (left_out == 0) return valid_utf8(head_ + std::string(tail));
     return fmt::format("{}\n[… {} bytes left out …]\n{}", valid_utf8(head_), left_out, valid_utf8(tail));

@@ -14,7 +14,7 @@ namespace recuda {
 namespace {
 
 constexpr uint64_t kCostOfCall = 1000, kCostOfCoroutine = 1000;  // in instructions
-constexpr const char* kNumbers = "numbers";                     // in the registry: object to its number, by weak keys
+constexpr const char* kNumbers = "numbers";                      // in the registry: object to its number, by weak keys
 
 /// Pushes the number of a table, function or coroutine: the same whenever it is asked for.
 void push_number(lua_State* lua, int index) {
@@ -45,7 +45,8 @@ int set_metatable(lua_State* lua) {
     const int type = lua_type(lua, 2);
     luaL_checktype(lua, 1, LUA_TTABLE);
     luaL_argexpected(lua, type == LUA_TNIL || type == LUA_TTABLE, 2, "nil or table");
-    if (luaL_getmetafield(lua, 1, "__metatable") != LUA_TNIL) return luaL_error(lua, "cannot change a protected metatable");
+    if (luaL_getmetafield(lua, 1, "__metatable") != LUA_TNIL)
+        return luaL_error(lua, "cannot change a protected metatable");
     if (type == LUA_TTABLE) {
         lua_pushliteral(lua, "__gc");
         if (lua_rawget(lua, 2) != LUA_TNIL) return luaL_error(lua, "there are no finalizers (__gc) here");
@@ -123,7 +124,7 @@ constexpr LibraryRow kLibraries[] = {{LUA_GNAME, luaopen_base},        {LUA_TABL
                                      {LUA_STRLIBNAME, luaopen_string}, {LUA_MATHLIBNAME, luaopen_math},
                                      {LUA_UTF8LIBNAME, luaopen_utf8},  {LUA_COLIBNAME, luaopen_coroutine}};
 
-constexpr const char* kNotHere[] = {"collectgarbage", "dofile", "load", "loadfile", "loadstring", "require", "warn"};
+constexpr const char* kNotHere[] = {"collectgarbage", "dofile", "load", "loadfile", "warn", "xpcall"};
 
 /// Replaces library.name by a function that has the old one as its upvalue.
 void replace(lua_State* lua, const char* library, const char* name, lua_CFunction function) {
@@ -199,8 +200,11 @@ void push_shown(lua_State* lua, int index) {
         case LUA_TNIL:
         case LUA_TBOOLEAN:
         case LUA_TNUMBER:
-        case LUA_TSTRING: luaL_tolstring(lua, index, nullptr); return;
-        default: break;
+        case LUA_TSTRING:
+            luaL_tolstring(lua, index, nullptr);
+            return;
+        default:
+            break;
     }
     push_number(lua, index);
     lua_pushfstring(lua, "%s: %I", luaL_typename(lua, index), lua_tointeger(lua, -1));

@@ -3,8 +3,8 @@
 //
 // Other than in plain Lua: tostring and print number tables and functions ("table: 1") instead of naming addresses,
 // pairs and next go through numbers, then texts, in order, table.sort is stable, string.format has no %p, math.random
-// begins at the seed of the session, and metatables have no __gc, whose functions run without the hook that counts.
-// There is no load, require, dofile, collectgarbage, warn, string.dump, io, os, package or debug.
+// begins at the seed of the session. Finalizers (__gc) and the handlers of xpcall run without the hook that counts, so
+// there are none. Nor is there load, require, dofile, collectgarbage, warn, string.dump, io, os, package or debug.
 #pragma once
 
 #include <cstdint>

@@ -16,8 +16,8 @@ namespace {
 
 constexpr lua_Integer kSortable = 1 << 24;  // elements
 
-/// A key by its place: numbers, texts, false and true, then objects in the order of their addresses, which come from one
-/// allocator that is asked for the same in the same order.
+/// A key by its place: numbers, texts, false and true, then objects in the order of their addresses, which come from
+/// one allocator that is asked for the same in the same order.
 struct Key {
     int kind = 0;
     long double number = 0;  // holds any integer and any float of Lua exactly
@@ -83,7 +83,8 @@ void push_keys(lua_State* lua, int table) {
     lua_remove(lua, met);
 }
 
-/// The iterator of pairs; upvalues: the table, its keys, how far it is. A key that was removed meanwhile is passed over.
+/// The iterator of pairs; upvalues: the table, its keys, how far it is. A key that was removed meanwhile is passed
+/// over.
 int step(lua_State* lua) {
     lua_Integer at = lua_tointeger(lua, lua_upvalueindex(3));
     while (lua_rawgeti(lua, lua_upvalueindex(2), ++at) != LUA_TNIL) {
@@ -135,8 +136,7 @@ std::vector<lua_Integer> sorted(Elements& elements, lua_Integer count) {
             const size_t middle = std::min(begin + width, size), end = std::min(begin + 2 * width, size);
             size_t left = begin, right = middle;
             for (size_t to = begin; to < end; ++to) {
-                const bool from_right =
-                    left == middle || (right < end && elements.before(order[right], order[left]));
+                const bool from_right = left == middle || (right < end && elements.before(order[right], order[left]));
                 merged[to] = order[from_right ? right++ : left++];
             }
         }

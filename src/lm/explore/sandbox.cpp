@@ -52,7 +52,8 @@ void* Sandbox::allocate(void* self, void* block, size_t old_size, size_t new_siz
         sandbox.used_bytes_ -= old_size;
         return nullptr;
     }
-    if (new_size > old_size && new_size - old_size > sandbox.limit_bytes_ - std::min(sandbox.limit_bytes_, sandbox.used_bytes_))
+    if (new_size > old_size &&
+        new_size - old_size > sandbox.limit_bytes_ - std::min(sandbox.limit_bytes_, sandbox.used_bytes_))
         return nullptr;
     void* moved = std::realloc(block, new_size);
     if (moved != nullptr) sandbox.used_bytes_ += new_size - old_size;
@@ -126,8 +127,8 @@ int Sandbox::run_code(lua_State* lua) {
     return 0;
 }
 
-/// The error on top of the stack as text. A table may have a function that makes its text and never ends: it runs on what
-/// is left of the instructions.
+/// The error on top of the stack as text. A table may have a function that makes its text and never ends: it runs on
+/// what is left of the instructions.
 std::string Sandbox::error_text() {
     lua_pushcfunction(lua_, [](lua_State* lua) {
         push_shown(lua, 1);
@@ -155,9 +156,9 @@ Sandbox::End Sandbox::run(const std::string& code) {
     if (status != LUA_OK && stop_ == Stop::none) end.error = error_text();
     if (stop_ == Stop::instructions)
         end.error = fmt::format("stopped: the program ran more than {} instructions", setup_.limits.instructions);
-    end.ended = stop_ == Stop::ended;
     end.output = output_.text();
     lua_settop(lua_, 0);
+    if (status != LUA_OK) lua_gc(lua_, LUA_GCCOLLECT, 0);  // a stack that overflowed stays large until then
     return end;
 }
 

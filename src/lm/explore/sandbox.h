@@ -1,9 +1,10 @@
-// The Lua state that a model's programs run in: Lua 5.4 without io, os, package, debug, load and what else reaches out of
-// it or differs from one process to the next (library.h), with bounds on memory, instructions and output.
+// The Lua state that a model's programs run in: Lua 5.4 without io, os, package, debug, load and what else reaches out
+// of it or differs from one process to the next (library.h), with bounds on memory, instructions and output.
 //
-// Instructions are counted by a hook, which Lua does not call inside its own C functions: a pattern that backtracks for
-// ever is ended by the timer of the process (worker.cpp). A program that catches the error of a limit gets it again at
-// its next instruction. Coroutines have hooks of their own: making one costs a whole interval of instructions.
+// Instructions are counted by a hook, which Lua does not call inside its own C functions, nor while a coroutine that it
+// ended is closed: a pattern that backtracks for ever is ended by the timer of the process (worker.cpp). A program that
+// catches the error of a limit gets it again at its next instruction. Coroutines have hooks of their own: making one
+// costs a whole interval of instructions.
 #pragma once
 
 #include <functional>
@@ -50,8 +51,7 @@ class Sandbox {
     ~Sandbox();
 
     struct End {
-        std::string output, error;  // UTF-8, both bounded; error "": none
-        bool ended = false;         // by a function of the host
+        std::string output, error;  // UTF-8, both bounded; error "": none, or ended by a function of the host
     };
     /// Runs one program. Global variables stay for the next.
     End run(const std::string& code);

@@ -14,9 +14,9 @@ namespace {
 
 constexpr double kStartSeconds = 60, kPatienceSeconds = 20;  // beside what the program may take
 constexpr double kGlanceSeconds = 0.05;                      // between two looks at the stop token
-constexpr uint32_t kMessageBytes = uint32_t{16} << 20;       // a value of values.h with every byte escaped fits not quite
-constexpr uint64_t kShownBytes = 4000;                       // of an error
-constexpr uint64_t kSpareBytes = 200;                        // for the line that says what was left out
+constexpr uint32_t kMessageBytes = uint32_t{16} << 20;  // a value of values.h with every byte escaped fits not quite
+constexpr uint64_t kShownBytes = 4000;                  // of an error
+constexpr uint64_t kSpareBytes = 200;                   // for the line that says what was left out
 
 /// Whether a model that failed so may be asked again from within a program.
 bool is_for_the_program(const LmError& error) { return error.is_passing() || error.fault == LmFault::bad_request; }
@@ -31,6 +31,7 @@ class Session::State {
     }
 
     Turn run(const std::string& code, const std::stop_token& stop) {
+        ended_ = false;
         if (!worker_) start();
         if (!worker_->send(dump({{"run", code}}), kPatienceSeconds)) return lost("its process was gone");
         try {
@@ -85,7 +86,7 @@ class Session::State {
             why_lost_ = "its process answered what it does not answer";
         } else {
             why_lost_ = received == WorkerProcess::Received::timed_out ? "its process did not come to an end"
-                                                                      : "its process ended";
+                                                                       : "its process ended";
         }
         return std::nullopt;
     }
@@ -93,21 +94,25 @@ class Session::State {
     /// A fresh process in the place of the one that is lost.
     Turn lost(const std::string& why) {
         worker_.reset();
+        if (ended_) return {.output = "", .error = "", .ended = true};
         start();
-        return {.output = "",
-                .error = fmt::format("the program was lost with its session ({}). A new session holds the given variables; "
-                                     "those that programs made are gone.",
-                                     why)};
+        return {
+            .output = "",
+            .error = fmt::format("the program was lost with its session ({}). A new session holds the given variables; "
+                                 "those that programs made are gone.",
+                                 why)};
     }
 
     Turn turn_of(const Json& told) const {
+        if (ended_ && told.contains("died")) return {.output = "", .error = "", .ended = true};
         if (told.contains("died"))
             return {.output = "",
                     .error = fmt::format("the program was killed: {}. All variables are as they were before it.",
                                          one_line(told.at("died").get<std::string>()))};
-        return {.output = valid_utf8(bounded(told.at("output").get<std::string>(), options_.limits.output_bytes + kSpareBytes)),
+        return {.output = valid_utf8(
+                    bounded(told.at("output").get<std::string>(), options_.limits.output_bytes + kSpareBytes)),
                 .error = valid_utf8(bounded(told.at("error").get<std::string>(), kShownBytes)),
-                .ended = told.at("ended").get<bool>() && ended_};
+                .ended = ended_};
     }
 
     /// The reply to a call.

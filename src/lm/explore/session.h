@@ -8,11 +8,11 @@
 //   here    {"run":"code"}
 //   there   {"call":"function","arguments":[…]}     any number of times, each answered before the program goes on:
 //   here    {"value":…} or {"error":"…"} or {"end":true}
-//   there   {"output":"…","error":"…","ended":bool}, or {"died":"why"} when the program had to be killed
+//   there   {"output":"…","error":"…"}, or {"died":"why"} when the program had to be killed
 //
 // Before each program the process forks: the child runs it and, when it comes to an end, stands in the place of its
-// parent; a child that is killed leaves the parent with everything as it was before the program. Nothing that comes back
-// is trusted, since a program may have found a hole in the interpreter.
+// parent; a child that is killed leaves the parent with everything as it was before the program. Nothing that comes
+// back is trusted, since a program may have found a hole in the interpreter.
 #pragma once
 
 #include <functional>
@@ -32,8 +32,8 @@ struct SessionFunction {
     std::string name;
     std::string usage;  // one line for the prompt: "search(query, k): the k documents …"
     std::function<nlohmann::json(const nlohmann::json& arguments)> call;  // arguments: an array
-    uint64_t most_calls = 1000;                                            // in a session
-    bool ends = false;                                                     // a call without an error ends the program
+    uint64_t most_calls = 1000;                                           // in a session
+    bool ends = false;                                                    // a call without an error ends the program
 };
 
 struct SessionOptions {

@@ -19,13 +19,18 @@ class SessionTest : public testing::Test {
  protected:
     static SessionOptions options(double seconds = 60) {
         return {.command = {this_program(), "explore-worker"},
-                .limits = {.memory_bytes = 32 << 20, .instructions = 5'000'000, .output_bytes = 300},
+                .limits = {.memory_bytes = 96 << 20, .instructions = 2'000'000, .output_bytes = 300},
                 .seconds = seconds,
                 .seed = 7};
     }
 
     std::vector<SessionFunction> functions() {
-        return {{.name = "twice", .usage = "", .call = [](const Json& a) { return Json::array({a.at(0), a.at(0)}); }},
+        return {{.name = "twice",
+                 .usage = "",
+                 .call =
+                     [](const Json& a) {
+                         return Json::array({a.at(0), a.at(0)});
+                     }},
                 {.name = "fails", .usage = "", .call = [](const Json&) -> Json { throw Error("no such document"); }},
                 {.name = "scarce", .usage = "", .call = [](const Json&) { return "here"; }, .most_calls = 2},
                 {.name = "long", .usage = "", .call = [](const Json&) { return std::string(8 << 20, 'x'); }},
@@ -37,12 +42,11 @@ class SessionTest : public testing::Test {
                  .call = [](const Json&) -> Json { throw LmError(LmFault::rate_limited, "429 from the server"); }},
                 {.name = "submit",
                  .usage = "",
-                 .call =
-                     [this](const Json& a) -> Json {
-                         if (!a.at(0).contains("answer")) throw Error("the field answer is missing");
-                         submitted_ = a.at(0);
-                         return nullptr;
-                     },
+                 .call = [this](const Json& a) -> Json {
+                     if (!a.at(0).contains("answer")) throw Error("the field answer is missing");
+                     submitted_ = a.at(0);
+                     return nullptr;
+                 },
                  .ends = true}};
     }
 
@@ -56,7 +60,8 @@ class SessionTest : public testing::Test {
         return turn.output;
     }
 
-    Json variables_ = {{"text", "one\ntwo\n"}, {"list", {"a", "b", "c"}}, {"record", {{"speed", 1.5}, {"right", true}}}};
+    Json variables_ = {
+        {"text", "one\ntwo\n"}, {"list", {"a", "b", "c"}}, {"record", {{"speed", 1.5}, {"right", true}}}};
     Json submitted_;
     std::unique_ptr<Session> session_;
 };
@@ -96,7 +101,7 @@ TEST_F(SessionTest, TellsErrorsOfPrograms) {
         {"error(setmetatable({}, {__tostring = function() return 'made' end}))", "made"},
         {"error(setmetatable({}, {__tostring = function() return 1 end}))", "an error that cannot be shown"},
         {"error(nil)", "nil"},
-        {"\x1bLua", "program:1: unexpected symbol near '<\\27>'"},
+        {"\x1bLua", "attempt to load a binary chunk (mode is 't')"},
     };
     for (const auto& [code, told] : cases) EXPECT_EQ(run(code).error, told) << code;
     EXPECT_EQ(run("print('before') error('after', 0)").output, "before\n");
@@ -135,10 +140,10 @@ TEST_F(SessionTest, SaysTheSameInEveryProcess) {
         Session session(own, variables_, functions());
         const Session::Turn turn = session.run(code, {});
         EXPECT_EQ(turn.error, "");
-        EXPECT_THAT(turn.output, StartsWith("function: 1\ttable: 2\tthread: 3\ttable: 4 function: 1\t"));
+        EXPECT_THAT(turn.output, StartsWith("function: 1\ttable: 3\tthread: 4\ttable: 2 function: 1\t"));
         EXPECT_THAT(turn.output, testing::Not(HasSubstr("0x")));
         if (i == 0) first = turn.output;
-        EXPECT_EQ(turn.output, first);
+        EXPECT_TRUE(turn.output == first);
     }
 }
 
@@ -150,10 +155,11 @@ TEST_F(SessionTest, OrdersKeysAndSortsStably) {
     EXPECT_EQ(output("local t = {5, 3, 9, 1} table.sort(t) local s = table.concat(t, ' ')\n"
                      "table.sort(t, function(a, b) return true end) return s, #t"),
               "1 3 5 9\t4\n");
-    EXPECT_EQ(output("local t = {} for i = 1, 50 do t[i] = {i % 3, i} end\n"
-                     "table.sort(t, function(a, b) return a[1] < b[1] end)\n"
-                     "for i = 2, 50 do if t[i][1] == t[i - 1][1] then assert(t[i][2] > t[i - 1][2]) end end return t[1][2]"),
-              "3\n");
+    EXPECT_EQ(
+        output("local t = {} for i = 1, 50 do t[i] = {i % 3, i} end\n"
+               "table.sort(t, function(a, b) return a[1] < b[1] end)\n"
+               "for i = 2, 50 do if t[i][1] == t[i - 1][1] then assert(t[i][2] > t[i - 1][2]) end end return t[1][2]"),
+        "3\n");
 }
 
 TEST_F(SessionTest, CutsOutputToHeadAndTail) {
@@ -170,39 +176,41 @@ struct Hostile {
 
 // What ends by the sandbox itself, with the session as it was.
 constexpr Hostile kBounded[] = {
-    {"endless loop", "while true do end", "more than 5000000 instructions"},
-    {"goto", "::a:: goto a", "more than 5000000 instructions"},
+    {"endless loop", "while true do end", "more than 2000000 instructions"},
+    {"goto", "::a:: goto a", "more than 2000000 instructions"},
     {"pcall that swallows the limit", "while true do pcall(function() while true do end end) end",
-     "more than 5000000 instructions"},
-    {"pcall within pcall",
-     "local function f() pcall(f) while true do pcall(f) end end f()", "more than 5000000 instructions"},
-    {"xpcall whose handler loops", "xpcall(function() while true do end end, function() while true do end end) while true do end",
-     "more than 5000000 instructions"},
-    {"a loop in a coroutine", "coroutine.wrap(function() while true do end end)()", "more than 5000000 instructions"},
+     "more than 2000000 instructions"},
+    {"pcall within pcall", "local function f() pcall(f) while true do pcall(f) end end f()",
+     "more than 2000000 instructions"},
+    {"a handler of errors, which runs without the hook", "xpcall(function() end, print)",
+     "attempt to call a nil value (global 'xpcall')"},
+    {"a loop in a coroutine", "coroutine.wrap(function() while true do end end)()", "more than 2000000 instructions"},
     {"a coroutine that swallows it",
-     "local f = coroutine.wrap(function() while true do pcall(function() while true do end end) end end) while true do pcall(f) end",
-     "more than 5000000 instructions"},
+     "local f = coroutine.wrap(function() while true do pcall(function() while true do end end) end end) while true do "
+     "pcall(f) end",
+     "more than 2000000 instructions"},
     {"fresh coroutines, each below the hook's interval",
-     "while true do coroutine.wrap(function() for i = 1, 200 do end end)() end", "more than 5000000 instructions"},
+     "while true do coroutine.wrap(function() for i = 1, 200 do end end)() end", "more than 2000000 instructions"},
     {"a nest of coroutines", "local function f() coroutine.wrap(f)() end f()", "C stack overflow"},
-    {"an error that loops when it is shown",
-     "error(setmetatable({}, {__tostring = function() while true do end end}))", "more than 5000000 instructions"},
+    {"an error that loops when it is shown", "error(setmetatable({}, {__tostring = function() while true do end end}))",
+     "more than 2000000 instructions"},
     {"an error that fails when it is shown",
      "error(setmetatable({}, {__tostring = function() error(setmetatable({}, {__tostring = error})) end}))",
      "an error that cannot be shown"},
-    {"a metamethod that loops", "local t = setmetatable({}, {__index = function(t, k) return t[k + 1] end}) return t[1]",
-     "stack overflow"},
+    {"a metamethod that loops",
+     "local t = setmetatable({}, {__index = function(t, k) return t[k + 1] end}) return t[1]", "stack overflow"},
     {"endless recursion", "local function f() return 1 + f() end f()", "stack overflow"},
-    {"endless tail calls", "local function f() return f() end f()", "more than 5000000 instructions"},
-    {"memory bomb", "local t = {} for i = 1, 1e9 do t[i] = {i} end", "not enough memory"},
+    {"endless tail calls", "local function f() return f() end f()", "more than 2000000 instructions"},
+    {"memory bomb", "local t = {} for i = 1, 1e9 do t[i] = string.rep('x', 1000) .. i end", "not enough memory"},
     {"string bomb", "local s = 'x' while true do s = s .. s end", "not enough memory"},
-    {"string.rep bomb", "return #string.rep('x', 1 << 40)", "not enough memory"},
-    {"table.concat bomb", "local t = {} for i = 1, 1000 do t[i] = string.rep('x', 30000) end return #table.concat(t, string.rep('y', 30000))",
+    {"string.rep bomb", "return #string.rep('x', 1 << 30)", "not enough memory"},
+    {"table.concat bomb",
+     "local t = {} for i = 1, 1000 do t[i] = string.rep('x', 30000) end return #table.concat(t, string.rep('y', "
+     "30000))",
      "not enough memory"},
     {"gsub bomb", "return #string.gsub(string.rep('x', 100000), 'x', string.rep('y', 100000))", "not enough memory"},
     {"unpack bomb", "return table.unpack({}, 1, 1e8)", "too many results to unpack"},
     {"deep pattern", "return string.find(string.rep('a', 300000), string.rep('(a', 40))", "too many captures"},
-    {"deep syntax", "return load", ""},
     {"finalizer", "setmetatable({}, {__gc = function() while true do end end})", "there are no finalizers"},
     {"io", "io.open('/etc/passwd')", "attempt to index a nil value (global 'io')"},
     {"os", "os.execute('true')", "attempt to index a nil value (global 'os')"},
@@ -214,8 +222,9 @@ constexpr Hostile kBounded[] = {
     {"string.dump", "string.dump(print)", "attempt to call a nil value (field 'dump')"},
     {"the metatable of texts", "getmetatable('').__index = nil", "attempt to index a boolean value"},
     {"addresses", "string.format('%-20p', print)", "there is no %p here"},
-    {"a host function with a huge value", "twice(string.rep('x', 5 << 20))", "a value of more than 4 MiB cannot be passed on"},
-    {"a host function without end", "while true do pcall(fails) end", "more than 5000000 instructions"},
+    {"a host function with a huge value", "twice(string.rep('x', 5 << 20))",
+     "a value of more than 4 MiB cannot be passed on"},
+    {"a host function without end", "while true do pcall(fails) end", "more than 2000000 instructions"},
 };
 
 TEST_F(SessionTest, BoundsHostilePrograms) {
@@ -236,13 +245,27 @@ TEST_F(SessionTest, KillsWhatStaysInsideTheInterpreter) {
         "kept = nil ('').rep('', 1 << 60)",
         "kept = nil string.find(string.rep('a', 200000), '.-.-.-.-b')",
         "kept = nil table.move({}, 1, 1 << 60, 2)",
+        "kept = nil coroutine.wrap(function()\n"
+        "  local c <close> = setmetatable({}, {__close = function() while true do end end}) while true do end end)()",
     };
     for (const char* code : cases) {
         const Session::Turn turn = run(code);
-        EXPECT_EQ(turn.error, "the program was killed: it took longer than 0.5 s. All variables are as they were before it.")
+        EXPECT_EQ(turn.error,
+                  "the program was killed: it took longer than 0.5 s. All variables are as they were before it.")
             << code;
         EXPECT_EQ(output("total()"), "3\n") << code;
     }
+}
+
+TEST_F(SessionTest, KeepsWhatWasSubmittedBeforeAProgramWasKilled) {
+    session_ = std::make_unique<Session>(options(0.5), variables_, functions());
+    const Session::Turn turn =
+        run("coroutine.wrap(function()\n"
+            "  local c <close> = setmetatable({}, {__close = function() while true do end end})\n"
+            "  pcall(submit, {answer = 1}) print('not reached') end)()");
+    EXPECT_EQ(turn.output, "");
+    EXPECT_TRUE(turn.ended);
+    EXPECT_EQ(submitted_, Json({{"answer", 1}}));
 }
 
 TEST_F(SessionTest, SurvivesAProcessThatLies) {

@@ -19,12 +19,18 @@ class Reader {
     Json read(int index, int depth) {
         count(8);
         switch (lua_type(lua_, index)) {
-            case LUA_TNIL: return nullptr;
-            case LUA_TBOOLEAN: return lua_toboolean(lua_, index) != 0;
-            case LUA_TNUMBER: return number(index);
-            case LUA_TSTRING: return text(index);
-            case LUA_TTABLE: return table(lua_absindex(lua_, index), depth);
-            default: throw Error("a {} cannot be passed on", luaL_typename(lua_, index));
+            case LUA_TNIL:
+                return nullptr;
+            case LUA_TBOOLEAN:
+                return lua_toboolean(lua_, index) != 0;
+            case LUA_TNUMBER:
+                return number(index);
+            case LUA_TSTRING:
+                return text(index);
+            case LUA_TTABLE:
+                return table(lua_absindex(lua_, index), depth);
+            default:
+                throw Error("a {} cannot be passed on", luaL_typename(lua_, index));
         }
     }
 
@@ -121,14 +127,21 @@ void push_object(lua_State* lua, const Json& value) {
 void push_value(lua_State* lua, const Json& value) {
     luaL_checkstack(lua, 4, "a value is too deep");
     switch (value.type()) {
-        case Json::value_t::boolean: return lua_pushboolean(lua, value.get<bool>() ? 1 : 0);
+        case Json::value_t::boolean:
+            return lua_pushboolean(lua, value.get<bool>() ? 1 : 0);
         case Json::value_t::number_integer:
-        case Json::value_t::number_unsigned: return lua_pushinteger(lua, value.get<int64_t>());
-        case Json::value_t::number_float: return lua_pushnumber(lua, value.get<double>());
-        case Json::value_t::string: return push_text(lua, value);
-        case Json::value_t::array: return push_array(lua, value);
-        case Json::value_t::object: return push_object(lua, value);
-        default: return lua_pushnil(lua);
+        case Json::value_t::number_unsigned:
+            return lua_pushinteger(lua, value.get<int64_t>());
+        case Json::value_t::number_float:
+            return lua_pushnumber(lua, value.get<double>());
+        case Json::value_t::string:
+            return push_text(lua, value);
+        case Json::value_t::array:
+            return push_array(lua, value);
+        case Json::value_t::object:
+            return push_object(lua, value);
+        default:
+            return lua_pushnil(lua);
     }
 }
 

@@ -106,15 +106,14 @@ Side branch(int& to_parent, int& status) {
 [[noreturn]] void serve(const Json& setup) {
     Timer timer;
     const double seconds = setup.at("seconds").get<double>();
-    Sandbox sandbox({.variables = setup.at("variables"),
-                     .functions = setup.at("functions").get<std::vector<std::string>>(),
-                     .limits = {.memory_bytes = setup.at("memory_bytes").get<uint64_t>(),
-                                .instructions = setup.at("instructions").get<uint64_t>(),
-                                .output_bytes = setup.at("output_bytes").get<uint64_t>()},
-                     .seed = setup.at("seed").get<uint64_t>()},
-                    [&](const std::string& function, const Json& arguments) {
-                        return call_host(timer, function, arguments);
-                    });
+    Sandbox sandbox(
+        {.variables = setup.at("variables"),
+         .functions = setup.at("functions").get<std::vector<std::string>>(),
+         .limits = {.memory_bytes = setup.at("memory_bytes").get<uint64_t>(),
+                    .instructions = setup.at("instructions").get<uint64_t>(),
+                    .output_bytes = setup.at("output_bytes").get<uint64_t>()},
+         .seed = setup.at("seed").get<uint64_t>()},
+        [&](const std::string& function, const Json& arguments) { return call_host(timer, function, arguments); });
     answer({{"ready", true}});
     while (true) {
         const std::string code = next_message().at("run").get<std::string>();
@@ -128,12 +127,12 @@ Side branch(int& to_parent, int& status) {
         timer.stop();
         if (::write(to_parent, "+", 1) != 1) ::_exit(1);
         ::close(to_parent);
-        answer({{"output", end.output}, {"error", end.error}, {"ended", end.ended}});
+        answer({{"output", end.output}, {"error", end.error}});
     }
 }
 
-/// In a child of its own, whose children become ours when it is done: this process stays what the host started, and ends
-/// when the last of them has.
+/// In a child of its own, whose children become ours when it is done: this process stays what the host started, and
+/// ends when the last of them has.
 [[noreturn]] void serve_in_child(const Json& setup) {
     try {
         serve(setup);
@@ -150,8 +149,8 @@ int serve_explore_worker() {
     if (!first) return 0;
     forget_environment();
     Json setup = parse_json(*first, "the setup of the session");
-    enter_jail({.memory_bytes = setup.at("memory_bytes").get<uint64_t>() + 8 * first->size() + kBesidesLua,
-                .file_bytes = 0});
+    enter_jail(
+        {.memory_bytes = setup.at("memory_bytes").get<uint64_t>() + 8 * first->size() + kBesidesLua, .file_bytes = 0});
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     const pid_t child = ::fork();
     if (child < 0) throw Error("cannot fork: {}", std::strerror(errno));

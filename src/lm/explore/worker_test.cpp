@@ -1,5 +1,5 @@
-// This test program is its own worker of sessions: started with "explore-worker" it serves, with "bad-explore-worker" it
-// serves badly.
+// This test program is its own worker of sessions: started with "explore-worker" it serves, with "bad-explore-worker"
+// it serves badly.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -25,15 +25,15 @@ int serve_badly() {
         if (code == "array") write_message(STDOUT_FILENO, "[1]");
         if (code == "fields") write_message(STDOUT_FILENO, R"({"output":7})");
         if (code == "types") write_message(STDOUT_FILENO, R"({"call":{},"arguments":3})");
-        if (code == "ended") write_message(STDOUT_FILENO, R"({"output":"","error":"","ended":true})");
+        if (code == "ended") write_message(STDOUT_FILENO, R"({"output":"","error":"","ended":true,"end":true})");
         if (code == "flood") {
             const std::string word(1 << 20, 'x');
-            write_message(STDOUT_FILENO, nlohmann::json{{"output", word}, {"error", word}, {"ended", false}}.dump());
+            write_message(STDOUT_FILENO, nlohmann::json{{"output", word}, {"error", word}}.dump());
         }
         if (code == "unknown") {
             write_message(STDOUT_FILENO, R"({"call":"system","arguments":["true"]})");
             const std::string reply = *read_message(STDIN_FILENO);
-            write_message(STDOUT_FILENO, nlohmann::json{{"output", reply}, {"error", ""}, {"ended", false}}.dump());
+            write_message(STDOUT_FILENO, nlohmann::json{{"output", reply}, {"error", ""}}.dump());
         }
         if (code == "deaf") {
             write_message(STDOUT_FILENO, R"({"call":"long","arguments":[]})");
