@@ -2,10 +2,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "lm/model.h"
 
 namespace recuda {
@@ -13,6 +19,33 @@ namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
+
+std::string text_of(const std::string& file) {
+    std::ifstream stream(file);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// The workers among the descendants of a process.
+std::vector<std::string> below(const std::string& parent) {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+        const std::string process = entry.path().filename();
+        if (text_of("/proc/" + process + "/status").find("\nPPid:\t" + parent + "\n") == std::string::npos) continue;
+        if (text_of("/proc/" + process + "/cmdline").find("explore-worker") == std::string::npos) continue;
+        found.push_back(process);
+        for (const std::string& child : below(process)) found.push_back(child);
+    }
+    return found;
+}
+
+std::string jail_of(const std::string& process) {
+    std::string told;
+    const std::string status = text_of("/proc/" + process + "/status");
+    for (const std::string_view line : split_lines(status))
+        if (line.starts_with("NoNewPrivs:") || line.starts_with("Seccomp:")) told += std::string(line) + " ";
+    const bool leaks = text_of("/proc/" + process + "/environ").find("secret") != std::string::npos;
+    return told + "secret: " + (leaks ? "yes" : "no");
+}
 
 /// A session whose functions do little, with small bounds.
 class SessionTest : public testing::Test {
@@ -180,7 +213,8 @@ constexpr Hostile kBounded[] = {
     {"goto", "::a:: goto a", "more than 2000000 instructions"},
     {"pcall that swallows the limit", "while true do pcall(function() while true do end end) end",
      "more than 2000000 instructions"},
-    {"pcall within pcall", "local function f() pcall(f) while true do pcall(f) end end f()",
+    {"pcall within pcall",
+     "local function f(n) if n > 0 then pcall(f, n - 1) end while true do pcall(f, 0) end end f(20)",
      "more than 2000000 instructions"},
     {"a handler of errors, which runs without the hook", "xpcall(function() end, print)",
      "attempt to call a nil value (global 'xpcall')"},
@@ -291,6 +325,22 @@ TEST_F(SessionTest, SurvivesAProcessThatLies) {
     const Session::Turn flood = session.run("flood", {});
     EXPECT_LT(flood.output.size() + flood.error.size(), 5000u);
     EXPECT_EQ(session.run("unknown", {}).output, R"({"error":"there is no such function"})");
+}
+
+// What a program that broke out of the interpreter would find.
+TEST_F(SessionTest, IsJailedWithoutOurEnvironment) {
+    ::setenv("RECUDA_TEST_KEY", "sk-secret", 1);
+    std::string told;
+    std::vector<SessionFunction> all = functions();
+    all.push_back({.name = "look", .usage = "", .call = [&told](const Json&) {
+                       for (const std::string& process : below(std::to_string(::getpid())))
+                           told += jail_of(process) + "\n";
+                       return nullptr;
+                   }});
+    Session(options(), variables_, all).run("look()", {});
+    // The process that waits, the one that has the state, and the one that runs the program.
+    const std::string one = "NoNewPrivs:\t1 Seccomp:\t2 secret: no\n";
+    EXPECT_EQ(told, one + one + one);
 }
 
 TEST_F(SessionTest, PassesOnWhatNoProgramMends) {

@@ -148,13 +148,18 @@ int serve_explore_worker() {
     const std::optional<std::string> first = read_message(STDIN_FILENO);
     if (!first) return 0;
     forget_environment();
-    Json setup = parse_json(*first, "the setup of the session");
-    enter_jail(
-        {.memory_bytes = setup.at("memory_bytes").get<uint64_t>() + 8 * first->size() + kBesidesLua, .file_bytes = 0});
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    const pid_t child = ::fork();
-    if (child < 0) throw Error("cannot fork: {}", std::strerror(errno));
-    if (child == 0) serve_in_child(setup);
+    try {
+        const Json setup = parse_json(*first, "the setup of the session");
+        enter_jail({.memory_bytes = setup.at("memory_bytes").get<uint64_t>() + 8 * first->size() + kBesidesLua,
+                    .file_bytes = 0});
+        ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+        const pid_t child = ::fork();
+        if (child < 0) throw Error("cannot fork: {}", std::strerror(errno));
+        if (child == 0) serve_in_child(setup);
+    } catch (const std::exception& error) {
+        answer({{"failed", error.what()}});
+        return 1;
+    }
     ::close(STDIN_FILENO);
     ::close(STDOUT_FILENO);
     while (::wait(nullptr) > 0 || errno == EINTR) {
