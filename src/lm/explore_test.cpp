@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/process.h"
 #include "lm/explore/prompt.h"
@@ -126,7 +127,7 @@ TEST_F(ExploreTest, EndsWithTheTurnsWhateverProgramsDo) {
             "[[ ## kernel ## ]]\nnone\n\n[[ ## run ## ]]\n-1\n\n[[ ## completed ## ]]\n");
     const char* errors[] = {"more than 20000000 instructions",
                             "not enough memory",
-                            "took longer than 0.5 s",
+                            "took longer than 0.5 s of computing",
                             "nil value (global 'os')",
                             "syntax error near",
                             "the field `kernel` must be a text, not a table; the field `run` is missing; there is no "
@@ -169,6 +170,25 @@ TEST_F(ExploreTest, CallsFunctionsOfTheCaller) {
     EXPECT_THAT(text_of(asked_[0]), HasSubstr("- search(query, k): names of"));
     EXPECT_TRUE(asked_[0].documents.empty());
     EXPECT_EQ(asked_[1].documents, shown);
+}
+
+TEST_F(ExploreTest, RunsTheExampleOfItsDocument) {
+    const std::string document = read_file(RECUDA_SOURCE_DIR "/docs/explore.md");
+    const std::string example = program_in(document.substr(document.find("```lua") - 1));
+    EXPECT_EQ(std::count(example.begin(), example.end(), '\n') + 1, 10);
+    program_ = Program(
+        explore_predictors({{.name = "kernel", .type = type_of(FieldType::Kind::text), .description = ""},
+                            {.name = "registers", .type = type_of(FieldType::Kind::integer), .description = ""}}));
+    const auto call = [](const char* name, Json value) {
+        return SessionFunction{.name = name, .usage = name, .call = [value](const Json&) { return value; }};
+    };
+    job_.functions = {call("search", {"notes/registers.md"}), call("read", "A thread has at most 255 registers.")};
+    ScriptedModel model(
+        [&](const LmRequest& request) { return request.step == "explore.ask" ? "255 registers." : action(example); });
+    const Explored explored = explore(job_, program_, model, {});
+    ASSERT_EQ(explored.turns.size(), 1u) << explored.turns.at(0).error;
+    EXPECT_EQ(explored.values, (FieldValues{{"kernel", "deadbeef"}, {"registers", 255}}));
+    EXPECT_THAT(model.asked().at(1).messages.back().content, HasSubstr("registers."));
 }
 
 TEST_F(ExploreTest, FailsAsAStepOnly) {

@@ -107,9 +107,7 @@ int seed_random(lua_State* lua) {
 int call_host(lua_State* lua) {
     Sandbox& sandbox = Sandbox::of(lua);
     sandbox.charge(lua, kCostOfCall);
-    Json arguments = Json::array();
-    for (int i = 1; i <= lua_gettop(lua); ++i) arguments.push_back(value_at(lua, i));
-    const HostReply reply = sandbox.call(lua_tostring(lua, lua_upvalueindex(1)), arguments);
+    const HostReply reply = sandbox.call(lua_tostring(lua, lua_upvalueindex(1)), values_on_stack(lua));
     if (reply.ends) sandbox.end(lua);
     if (!reply.error.empty()) throw Error("{}", reply.error);
     push_value(lua, reply.value);

@@ -7,16 +7,35 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "lm/explore/values.h"
 #include "lm/model.h"
 
 namespace recuda {
 namespace {
 
-constexpr double kStartSeconds = 60, kPatienceSeconds = 20;  // beside what the program may take
-constexpr double kGlanceSeconds = 0.05;                      // between two looks at the stop token
-constexpr uint32_t kMessageBytes = uint32_t{16} << 20;  // a value of values.h with every byte escaped fits not quite
+constexpr double kStartSeconds = 60, kPatienceSeconds = 20;
+constexpr double kShareOfMachine = 0.1;                 // of one core, that a program gets at least
+constexpr double kGlanceSeconds = 0.05;                 // between two looks at the stop token
+constexpr uint32_t kMessageBytes = uint32_t{32} << 20;  // a value of values.h, every byte escaped
 constexpr uint64_t kShownBytes = 4000;                  // of an error
 constexpr uint64_t kSpareBytes = 200;                   // for the line that says what was left out
+
+/// The object in a message of the other side, nothing where there is none; one that is nested deeper than a value can
+/// be (values.h) would end us where it is walked through.
+std::optional<Json> read_object(const std::string& message) {
+    constexpr int kDepth = kValueDepth + 4;
+    const auto shallow = [](int depth, Json::parse_event_t, const Json&) {
+        if (depth > kDepth) throw Error("too deep");
+        return true;
+    };
+    try {
+        Json told = Json::parse(message, shallow);
+        if (told.is_object()) return told;
+    } catch (const Error&) {
+    } catch (const Json::exception&) {
+    }
+    return std::nullopt;
+}
 
 /// Whether a model that failed so may be asked again from within a program.
 bool is_for_the_program(const LmError& error) { return error.is_passing() || error.fault == LmFault::bad_request; }
@@ -75,14 +94,13 @@ class Session::State {
 
     /// The next message, nothing when there is none that can be read; why_lost_ says why.
     std::optional<Json> receive(const std::stop_token& stop) {
-        const double patience = options_.seconds + kPatienceSeconds;
+        const double patience = options_.seconds / kShareOfMachine + kPatienceSeconds;
         for (double waited = 0; waited < patience && !worker_->stirs(kGlanceSeconds); waited += kGlanceSeconds)
             if (stop.stop_requested()) throw LmError(LmFault::stopped, "stopped while a program of the model ran");
         std::string message;
         const WorkerProcess::Received received = worker_->receive(message, kPatienceSeconds, kMessageBytes);
         if (received == WorkerProcess::Received::message) {
-            Json told = Json::parse(message, nullptr, false);
-            if (told.is_object()) return told;
+            if (std::optional<Json> told = read_object(message)) return told;
             why_lost_ = "its process answered what it does not answer";
         } else {
             why_lost_ = received == WorkerProcess::Received::timed_out ? "its process did not come to an end"

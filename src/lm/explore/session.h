@@ -39,7 +39,7 @@ struct SessionFunction {
 struct SessionOptions {
     std::vector<std::string> command;  // starts the worker
     SandboxLimits limits;
-    double seconds = 10;  // of one program, without the host's functions
+    double seconds = 10;  // of computing, of one program
     uint64_t seed = 0;    // of math.random
 };
 

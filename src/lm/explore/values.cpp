@@ -147,4 +147,12 @@ void push_value(lua_State* lua, const Json& value) {
 
 Json value_at(lua_State* lua, int index) { return Reader(lua).read(index, 0); }
 
+Json values_on_stack(lua_State* lua) {
+    Reader reader(lua);
+    Json all = Json::array();
+    const int count = lua_gettop(lua);
+    for (int i = 1; i <= count; ++i) all.push_back(reader.read(i, 0));
+    return all;
+}
+
 }  // namespace recuda

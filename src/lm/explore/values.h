@@ -19,4 +19,7 @@ void push_value(lua_State* lua, const nlohmann::json& value);
 /// large.
 nlohmann::json value_at(lua_State* lua, int index);
 
+/// All values on the stack as an array, bounded together.
+nlohmann::json values_on_stack(lua_State* lua);
+
 }  // namespace recuda

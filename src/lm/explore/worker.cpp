@@ -23,7 +23,9 @@ namespace {
 
 constexpr uint64_t kBesidesLua = uint64_t{512} << 20;  // the program itself, and values on their way as JSON
 
-/// The timer that kills this process (SIGALRM) unless it is stopped in time. A child does not inherit it.
+/// The timer that kills this process (SIGPROF) unless it is stopped in time. It counts what the process computes, so
+/// that a busy machine ends no other programs than an idle one; a program has no call that only waits. Children do not
+/// inherit it.
 class Timer {
  public:
     void start(double seconds) {
@@ -40,7 +42,7 @@ class Timer {
     static timeval set(timeval value) {
         const itimerval wanted{.it_interval = {}, .it_value = value};
         itimerval before{};
-        ::setitimer(ITIMER_REAL, &wanted, &before);
+        ::setitimer(ITIMER_PROF, &wanted, &before);
         return before.it_value;
     }
 };
@@ -74,7 +76,8 @@ HostReply call_host(Timer& timer, const std::string& function, const Json& argum
 }
 
 std::string why_died(int status, double seconds) {
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) return fmt::format("it took longer than {} s", seconds);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF)
+        return fmt::format("it took longer than {} s of computing", seconds);
     if (WIFSIGNALED(status)) return fmt::format("its process was killed by signal {}", WTERMSIG(status));
     return "its process ended";
 }

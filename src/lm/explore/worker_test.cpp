@@ -23,6 +23,10 @@ int serve_badly() {
         if (code == "bytes" && ::write(STDOUT_FILENO, "\xff\xff\xff\xff\xff\xff", 6) != 6) return 1;
         if (code == "text") write_message(STDOUT_FILENO, "hello");
         if (code == "array") write_message(STDOUT_FILENO, "[1]");
+        if (code == "deep") {
+            const std::string open(1 << 20, '['), close(1 << 20, ']');
+            write_message(STDOUT_FILENO, R"({"call":"twice","arguments":)" + open + close + "}");
+        }
         if (code == "fields") write_message(STDOUT_FILENO, R"({"output":7})");
         if (code == "types") write_message(STDOUT_FILENO, R"({"call":{},"arguments":3})");
         if (code == "ended") write_message(STDOUT_FILENO, R"({"output":"","error":"","ended":true,"end":true})");
