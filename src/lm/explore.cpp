@@ -167,7 +167,7 @@ class Explorer {
         if (taken.code.size() > kProgramBytes) {
             taken.error = fmt::format("a program may have {} bytes, this one has {}", kProgramBytes, taken.code.size());
         } else {
-            Session::Turn ran = session_.run(taken.code, stop_);
+            LuaSession::Turn ran = session_.run(taken.code, stop_);
             taken.output = std::move(ran.output);
             taken.error = std::move(ran.error);
         }
@@ -186,7 +186,7 @@ class Explorer {
     std::vector<Field> answer_;
     std::string variables_text_;
     Explored explored_;
-    Session session_;
+    LuaSession session_;
 };
 
 }  // namespace

@@ -182,7 +182,7 @@ void seed(lua_State* lua, uint64_t seed) {
 
 }  // namespace
 
-void raise(lua_State* lua, const std::string& message) {
+void raise_error(lua_State* lua, const std::string& message) {
     luaL_error(lua, "%s", message.c_str());
     std::abort();  // luaL_error does not return, but is not declared so
 }

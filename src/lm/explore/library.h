@@ -34,7 +34,7 @@ template <int (*function)(lua_State*)>
 int guarded(lua_State* lua);
 
 /// Raises a Lua error with its place in the program.
-[[noreturn]] void raise(lua_State* lua, const std::string& message);
+[[noreturn]] void raise_error(lua_State* lua, const std::string& message);
 
 template <int (*function)(lua_State*)>
 int guarded(lua_State* lua) {
@@ -44,7 +44,7 @@ int guarded(lua_State* lua) {
     } catch (const std::exception& error) {  // not Lua's own errors, which are no std::exception
         message = error.what();
     }
-    raise(lua, message);
+    raise_error(lua, message);
 }
 
 }  // namespace recuda

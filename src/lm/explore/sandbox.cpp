@@ -16,21 +16,21 @@ constexpr int kInterval = 1000;  // instructions between two calls of the hook
 constexpr uint64_t kErrorBytes = 2000;
 constexpr const char* kGiven = "given";  // in the registry: what each program finds, whatever an earlier one did to it
 
-static_assert(LUA_EXTRASPACE >= sizeof(Sandbox*));
+static_assert(LUA_EXTRASPACE >= sizeof(void*));
 
 }  // namespace
 
 Sandbox& Sandbox::of(lua_State* lua) {
-    Sandbox* sandbox = nullptr;
+    void* sandbox = nullptr;
     std::memcpy(&sandbox, lua_getextraspace(lua), sizeof sandbox);
-    return *sandbox;
+    return *static_cast<Sandbox*>(sandbox);
 }
 
 Sandbox::Sandbox(const SandboxSetup& setup, Host host)
     : setup_(setup), host_(std::move(host)), output_(setup.limits.output_bytes) {
     lua_ = lua_newstate(&allocate, this);
     if (lua_ == nullptr) throw Error("there is no memory for a Lua state");
-    Sandbox* self = this;
+    void* self = this;
     std::memcpy(lua_getextraspace(lua_), &self, sizeof self);  // coroutines copy it from the main thread
     lua_pushcfunction(lua_, &prepare);
     if (lua_pcall(lua_, 0, 0, 0) != LUA_OK) {

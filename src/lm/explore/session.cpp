@@ -42,7 +42,7 @@ bool is_for_the_program(const LmError& error) { return error.is_passing() || err
 
 }  // namespace
 
-class Session::State {
+class LuaSession::State {
  public:
     State(SessionOptions options, Json variables, std::vector<SessionFunction> functions)
         : options_(std::move(options)), variables_(std::move(variables)), functions_(std::move(functions)) {
@@ -163,10 +163,12 @@ class Session::State {
     std::string why_lost_;
 };
 
-Session::Session(SessionOptions options, Json variables, std::vector<SessionFunction> functions)
+LuaSession::LuaSession(SessionOptions options, Json variables, std::vector<SessionFunction> functions)
     : state_(std::make_unique<State>(std::move(options), std::move(variables), std::move(functions))) {}
-Session::~Session() = default;
+LuaSession::~LuaSession() = default;
 
-Session::Turn Session::run(const std::string& code, const std::stop_token& stop) { return state_->run(code, stop); }
+LuaSession::Turn LuaSession::run(const std::string& code, const std::stop_token& stop) {
+    return state_->run(code, stop);
+}
 
 }  // namespace recuda

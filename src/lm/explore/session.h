@@ -43,12 +43,12 @@ struct SessionOptions {
     uint64_t seed = 0;    // of math.random
 };
 
-class Session {
+class LuaSession {
  public:
     /// `variables`: an object. Throws Error when no process can be started, or not with these variables.
-    Session(SessionOptions options, nlohmann::json variables, std::vector<SessionFunction> functions);
-    Session(const Session&) = delete;
-    ~Session();
+    LuaSession(SessionOptions options, nlohmann::json variables, std::vector<SessionFunction> functions);
+    LuaSession(const LuaSession&) = delete;
+    ~LuaSession();
 
     struct Turn {
         std::string output, error;  // UTF-8, bounded; error "": none

@@ -83,12 +83,12 @@ class SessionTest : public testing::Test {
                  .ends = true}};
     }
 
-    Session::Turn run(const std::string& code) {
-        if (!session_) session_ = std::make_unique<Session>(options(), variables_, functions());
+    LuaSession::Turn run(const std::string& code) {
+        if (!session_) session_ = std::make_unique<LuaSession>(options(), variables_, functions());
         return session_->run(code, {});
     }
     std::string output(const std::string& code) {
-        const Session::Turn turn = run(code);
+        const LuaSession::Turn turn = run(code);
         EXPECT_EQ(turn.error, "") << code;
         return turn.output;
     }
@@ -96,7 +96,7 @@ class SessionTest : public testing::Test {
     Json variables_ = {
         {"text", "one\ntwo\n"}, {"list", {"a", "b", "c"}}, {"record", {{"speed", 1.5}, {"right", true}}}};
     Json submitted_;
-    std::unique_ptr<Session> session_;
+    std::unique_ptr<LuaSession> session_;
 };
 
 TEST_F(SessionTest, RunsPrograms) {
@@ -151,7 +151,7 @@ TEST_F(SessionTest, KeepsVariablesAndGivesBackItsOwn) {
 TEST_F(SessionTest, SubmitsOnceItIsRight) {
     EXPECT_EQ(run("submit{wrong = 1}").error, "program:1: the field answer is missing");
     EXPECT_TRUE(submitted_.is_null());
-    const Session::Turn turn = run("print('a') pcall(submit, {answer = {1, 'x'}}) print('b') while true do end");
+    const LuaSession::Turn turn = run("print('a') pcall(submit, {answer = {1, 'x'}}) print('b') while true do end");
     EXPECT_TRUE(turn.ended);
     EXPECT_EQ(turn.output, "a\n");
     EXPECT_EQ(turn.error, "");
@@ -170,8 +170,8 @@ TEST_F(SessionTest, SaysTheSameInEveryProcess) {
     for (int i = 0; i < 3; ++i) {
         SessionOptions own = options();
         own.limits.output_bytes = 100000;
-        Session session(own, variables_, functions());
-        const Session::Turn turn = session.run(code, {});
+        LuaSession session(own, variables_, functions());
+        const LuaSession::Turn turn = session.run(code, {});
         EXPECT_EQ(turn.error, "");
         EXPECT_THAT(turn.output, StartsWith("function: 1\ttable: 3\tthread: 4\ttable: 2 function: 1\t"));
         EXPECT_THAT(turn.output, testing::Not(HasSubstr("0x")));
@@ -265,7 +265,7 @@ constexpr Hostile kBounded[] = {
 TEST_F(SessionTest, BoundsHostilePrograms) {
     output("kept = 'mine'");
     for (const Hostile& hostile : kBounded) {
-        const Session::Turn turn = run(hostile.code);
+        const LuaSession::Turn turn = run(hostile.code);
         EXPECT_THAT(turn.error, HasSubstr(hostile.error)) << hostile.what;
         EXPECT_FALSE(turn.ended) << hostile.what;
         EXPECT_LT(turn.output.size(), 600u) << hostile.what;
@@ -274,7 +274,7 @@ TEST_F(SessionTest, BoundsHostilePrograms) {
 }
 
 TEST_F(SessionTest, KillsWhatStaysInsideTheInterpreter) {
-    session_ = std::make_unique<Session>(options(0.5), variables_, functions());
+    session_ = std::make_unique<LuaSession>(options(0.5), variables_, functions());
     output("kept = {1, 2, 3} function total() return #kept end");
     const char* cases[] = {
         "kept = nil ('').rep('', 1 << 60)",
@@ -284,7 +284,7 @@ TEST_F(SessionTest, KillsWhatStaysInsideTheInterpreter) {
         "  local c <close> = setmetatable({}, {__close = function() while true do end end}) while true do end end)()",
     };
     for (const char* code : cases) {
-        const Session::Turn turn = run(code);
+        const LuaSession::Turn turn = run(code);
         EXPECT_EQ(
             turn.error,
             "the program was killed: it took longer than 0.5 s of computing. All variables are as they were before it.")
@@ -294,8 +294,8 @@ TEST_F(SessionTest, KillsWhatStaysInsideTheInterpreter) {
 }
 
 TEST_F(SessionTest, KeepsWhatWasSubmittedBeforeAProgramWasKilled) {
-    session_ = std::make_unique<Session>(options(0.5), variables_, functions());
-    const Session::Turn turn =
+    session_ = std::make_unique<LuaSession>(options(0.5), variables_, functions());
+    const LuaSession::Turn turn =
         run("coroutine.wrap(function()\n"
             "  local c <close> = setmetatable({}, {__close = function() while true do end end})\n"
             "  pcall(submit, {answer = 1}) print('not reached') end)()");
@@ -317,15 +317,15 @@ TEST_F(SessionTest, SurvivesAProcessThatLies) {
     };
     SessionOptions own = options();
     own.command.back() = "bad-explore-worker";
-    Session session(own, variables_, functions());
+    LuaSession session(own, variables_, functions());
     for (const auto& [code, why] : cases) {
-        const Session::Turn turn = session.run(code, {});
+        const LuaSession::Turn turn = session.run(code, {});
         EXPECT_THAT(turn.error, HasSubstr(why)) << code;
         EXPECT_THAT(turn.error, HasSubstr("A new session holds the given variables")) << code;
         EXPECT_FALSE(turn.ended);
     }
     EXPECT_FALSE(session.run("ended", {}).ended);  // nothing was submitted
-    const Session::Turn flood = session.run("flood", {});
+    const LuaSession::Turn flood = session.run("flood", {});
     EXPECT_LT(flood.output.size() + flood.error.size(), 5000u);
     EXPECT_EQ(session.run("unknown", {}).output, R"({"error":"there is no such function"})");
 }
@@ -340,7 +340,7 @@ TEST_F(SessionTest, IsJailedWithoutOurEnvironment) {
                            told += jail_of(process) + "\n";
                        return nullptr;
                    }});
-    Session(options(), variables_, all).run("look()", {});
+    LuaSession(options(), variables_, all).run("look()", {});
     // The process that waits, the one that has the state, and the one that runs the program.
     const std::string one = "NoNewPrivs:\t1 Seccomp:\t2 secret: no\n";
     EXPECT_EQ(told, one + one + one);
@@ -352,7 +352,7 @@ TEST_F(SessionTest, PassesOnWhatNoProgramMends) {
 }
 
 TEST_F(SessionTest, StopsWhenAsked) {
-    session_ = std::make_unique<Session>(options(), variables_, functions());
+    session_ = std::make_unique<LuaSession>(options(), variables_, functions());
     std::stop_source source;
     source.request_stop();
     try {
@@ -369,7 +369,7 @@ TEST_F(SessionTest, HoldsLargeVariables) {
     variables_ = {{"log", log}};
     EXPECT_EQ(output("#log == " + std::to_string(log.size()) + ", log:match('line 123456')"), "true\tline 123456\n");
     variables_ = nullptr;
-    EXPECT_THROW(Session({.command = {"false"}}, Json::object(), {}), Error);
+    EXPECT_THROW(LuaSession({.command = {"false"}}, Json::object(), {}), Error);
 }
 
 }  // namespace
