@@ -17,6 +17,11 @@ pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
 # Not among the libraries of every program: librecuda_xapian.so alone is linked to it (cmake/Layers.cmake).
 pkg_check_modules(XAPIAN REQUIRED IMPORTED_TARGET xapian-core)
 
+# Lua as Debian compiles it as C++: an error of a script is an exception that unwinds our frames, where the library in C
+# jumps over them. Linked into the program, so that the bundle needs no further file.
+pkg_check_modules(LUA REQUIRED lua5.4-c++)
+find_library(LUA_LIBRARY NAMES liblua5.4-c++.a HINTS ${LUA_LIBRARY_DIRS} ${LUA_LIBDIR} REQUIRED)
+
 # CUDA's headers alone: NVRTC and the driver are opened at run time, never linked. The first toolkit of the 13.x line
 # with what NVRTC needs, as ./setup looks for it.
 foreach(root IN ITEMS "$ENV{CUDA_HOME}" /usr/local/cuda "${CMAKE_SOURCE_DIR}/.deps/cuda")
@@ -41,7 +46,7 @@ endforeach()
 
 add_library(recuda_third_party INTERFACE)
 target_include_directories(recuda_third_party SYSTEM INTERFACE
-    "${CUDA_INCLUDE_DIR}" "${DUCKDB_INCLUDE_DIR}" "${CURL_INCLUDE_DIR}")
+    "${CUDA_INCLUDE_DIR}" "${DUCKDB_INCLUDE_DIR}" "${CURL_INCLUDE_DIR}" ${LUA_INCLUDE_DIRS})
 target_link_libraries(recuda_third_party INTERFACE
     CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json PkgConfig::TOMLPLUSPLUS OpenSSL::Crypto PkgConfig::PCRE2
-    TBB::tbb Boost::headers Threads::Threads ${CMAKE_DL_LIBS})
+    TBB::tbb Boost::headers Threads::Threads ${LUA_LIBRARY} ${CMAKE_DL_LIBS})

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -188,9 +189,17 @@ bool read_exactly(int descriptor, void* to, size_t size, const Clock::time_point
     return true;
 }
 
-bool write_all(int descriptor, std::string_view bytes) {
+/// With a deadline it writes in parts that a pipe takes whole once it is writable (PIPE_BUF), so that no write blocks.
+bool write_all(int descriptor, std::string_view bytes, const Clock::time_point* deadline = nullptr) {
     while (!bytes.empty()) {
-        const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+        if (deadline != nullptr) {
+            pollfd wanted{descriptor, POLLOUT, 0};
+            const int ready = ::poll(&wanted, 1, milliseconds_until(*deadline));
+            if (ready < 0 && errno == EINTR) continue;
+            if (ready <= 0) return false;
+        }
+        const ssize_t count = ::write(descriptor, bytes.data(),
+                                      deadline == nullptr ? bytes.size() : std::min<size_t>(bytes.size(), PIPE_BUF));
         if (count < 0 && errno == EINTR) continue;
         if (count < 0) return false;
         bytes.remove_prefix(static_cast<size_t>(count));
@@ -338,12 +347,28 @@ bool WorkerProcess::send(std::string_view message) {
     return running() && write_all(to_, length_prefix(message)) && write_all(to_, message);
 }
 
-WorkerProcess::Received WorkerProcess::receive(std::string& message, double deadline_s) {
+bool WorkerProcess::send(std::string_view message, double deadline_s) {
+    if (!running()) return false;
+    const Clock::time_point deadline = Clock::now() + seconds(deadline_s);
+    return write_all(to_, length_prefix(message), &deadline) && write_all(to_, message, &deadline);
+}
+
+bool WorkerProcess::stirs(double deadline_s) const {
+    pollfd wanted{from_, POLLIN, 0};
+    return !running() || ::poll(&wanted, 1, milliseconds_until(Clock::now() + seconds(deadline_s))) > 0;
+}
+
+WorkerProcess::Received WorkerProcess::receive(std::string& message, double deadline_s, uint32_t limit_bytes) {
     if (!running()) return Received::gone;
     const Clock::time_point deadline = Clock::now() + seconds(deadline_s);
     bool timed_out = false;
     uint32_t size = 0;
     if (read_exactly(from_, &size, sizeof size, &deadline, timed_out)) {
+        if (size > limit_bytes) {
+            kill();
+            ending_ = fmt::format("killed for a message of {} bytes", size);
+            return Received::gone;
+        }
         message.resize(size);
         if (read_exactly(from_, message.data(), size, &deadline, timed_out)) return Received::message;
     }

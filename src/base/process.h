@@ -45,11 +45,14 @@ class WorkerProcess {
     WorkerProcess& operator=(WorkerProcess&& other) noexcept;
     ~WorkerProcess();  // kills the group
 
-    /// Sends a message; false when the child is gone.
+    /// Sends a message; false when the child is gone, or does not read it all before the deadline.
     bool send(std::string_view message);
+    bool send(std::string_view message, double deadline_s);
     enum class Received { message, timed_out, gone };
-    /// Awaits the next message.
-    Received receive(std::string& message, double deadline_s);
+    /// Awaits the next message. A child that announces a longer one than `limit_bytes` is killed: `gone`.
+    Received receive(std::string& message, double deadline_s, uint32_t limit_bytes = 0xffffffffu);
+    /// Whether the child begins a message, or ends, before the deadline.
+    bool stirs(double deadline_s) const;
     void kill();
     bool running() const { return pid_ > 0; }
     /// How the child ended, for messages: "killed by signal 11", "exit status 3"; after `gone` or `kill`.

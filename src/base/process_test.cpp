@@ -81,6 +81,21 @@ TEST(WorkerProcess, ExchangesMessages) {
     EXPECT_TRUE(echo.running());
 }
 
+TEST(WorkerProcess, IsNotWaitedForWhenItDoesNotRead) {
+    WorkerProcess deaf({"sleep", "60"});
+    EXPECT_FALSE(deaf.send(std::string(1 << 20, 'x'), 0.1));
+    EXPECT_FALSE(deaf.stirs(0.01));
+    deaf.kill();
+    EXPECT_TRUE(deaf.stirs(0.01));
+}
+
+TEST(WorkerProcess, MayNotAnnounceMoreThanItsLimit) {
+    WorkerProcess liar({"sh", "-c", "printf '\\377\\377\\377\\377'; sleep 60"});
+    std::string message;
+    EXPECT_EQ(liar.receive(message, 10, 1000), WorkerProcess::Received::gone);
+    EXPECT_EQ(liar.ending(), "killed for a message of 4294967295 bytes");
+}
+
 TEST(WorkerProcess, TellsHowItEnded) {
     WorkerProcess child({"sh", "-c", "exit 5"});
     std::string message;

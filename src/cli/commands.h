@@ -23,6 +23,7 @@ int completion_command(CommandLine& line);
 
 // Workers: started by the program itself, not by people.
 int compile_worker_command(CommandLine& line);
+int explore_worker_command(CommandLine& line);
 int worker_command(CommandLine& line);
 int store_probe_command(CommandLine& line);
 
@@ -49,6 +50,7 @@ inline constexpr CommandRow kCommands[] = {
     {"selftest", "Run known cheats and seeded faults against the judge; each must be caught", selftest_command},
     {"completion", "Print the completion script of a shell", completion_command},
     {"compile-worker", "", compile_worker_command, true},
+    {"explore-worker", "", explore_worker_command, true},
     {"worker", "", worker_command, true},
     {"store-probe", "", store_probe_command, true},
 };

@@ -1,9 +1,11 @@
-// Workers that the program starts of itself: compilers, GPUs and the reading of doubtful stores live and die there.
+// Workers that the program starts of itself: compilers, GPUs, the programs of the explore step and the
+// reading of doubtful stores live and die there.
 #include "base/error.h"
 #include "build/builder.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "device/cuda/cuda.h"
+#include "lm/explore/session.h"
 #include "store/probe.h"
 
 namespace recuda {
@@ -11,6 +13,11 @@ namespace recuda {
 int compile_worker_command(CommandLine& line) {
     if (!line.parse()) return 0;
     return serve_compile_worker();
+}
+
+int explore_worker_command(CommandLine& line) {
+    if (!line.parse()) return 0;
+    return serve_explore_worker();
 }
 
 int worker_command(CommandLine& line) {
