@@ -18,6 +18,7 @@
 #include "build/cache.h"
 #include "build/compilers.h"
 #include "build/messages.h"
+#include "build/standard_headers.h"
 #include "build/toolchain.h"
 
 namespace recuda {
@@ -153,7 +154,9 @@ class PooledBuilder final : public Builder {
         const Toolchain& chain = toolchain();
         if (request.language == Language::cuda) {
             require_cuda(chain);
-            return fingerprint(chain.nvrtc.path) + fingerprint(chain.headers.path + "/cuda.h");
+            std::string compiler = fingerprint(chain.nvrtc.path) + fingerprint(chain.headers.path + "/cuda.h");
+            for (const StandardHeader& header : standard_headers()) compiler += header.text;
+            return compiler;
         }
         if (request.language == Language::ptx)
             return chain.ptxas.state == Tool::State::ok ? fingerprint(chain.ptxas.path) : "";

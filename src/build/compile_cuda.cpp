@@ -26,7 +26,7 @@ bool has_assembly(std::string_view source) {
 
 WorkerPool::Reply ask(const BuildRequest& request, const Toolchain& chain, WorkerPool& pool,
                       Architecture architecture) {
-    const CudaJob job{.source = request.source,
+    const CudaJob job{.source = without_line_directives(request.source),
                       .file = request.file,
                       .options = nvrtc_options(request, chain, architecture),
                       .cpu_s = request.deadline_s};

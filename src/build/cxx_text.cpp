@@ -4,6 +4,8 @@
 #include <cctype>
 #include <cstddef>
 
+#include "base/text.h"
+
 namespace recuda {
 namespace {
 
@@ -13,7 +15,7 @@ bool is_word_character(char c) {
 
 class Tokenizer {
  public:
-    explicit Tokenizer(std::string_view source) : rest_(source) {}
+    explicit Tokenizer(std::string_view source) : rest_(source), size_(source.size()) {}
 
     std::vector<CxxToken> run() {
         bool line_start = true;
@@ -22,8 +24,10 @@ class Tokenizer {
             if (skip_blank() || skip_comment()) continue;
             const uint32_t line = line_;
             if (line_start && (rest_[0] == '#' || rest_.starts_with("%:"))) {
+                const size_t from = size_ - rest_.size();
                 advance(rest_[0] == '#' ? 1 : 2);
-                tokens_.push_back({CxxToken::Kind::directive, directive(), line});
+                std::string text = directive();
+                tokens_.push_back({CxxToken::Kind::directive, std::move(text), line, from, size_ - rest_.size()});
             } else if (const size_t length = string_length(); length > 0) {
                 tokens_.push_back({CxxToken::Kind::string, std::string(rest_.substr(0, length)), line});
                 advance(length);
@@ -125,6 +129,7 @@ class Tokenizer {
     }
 
     std::string_view rest_;
+    const size_t size_;
     uint32_t line_ = 1;
     std::vector<CxxToken> tokens_;
 };
@@ -132,5 +137,18 @@ class Tokenizer {
 }  // namespace
 
 std::vector<CxxToken> cxx_tokens(std::string_view source) { return Tokenizer(source).run(); }
+
+std::string without_line_directives(std::string source) {
+    for (const CxxToken& token : cxx_tokens(source)) {
+        if (token.kind != CxxToken::Kind::directive) continue;
+        const std::string_view text = trimmed(token.text);
+        // `# 12 "x.cu"`, as preprocessors leave it, is one as well.
+        const bool numbered = !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) != 0;
+        if (!numbered && !(text.starts_with("line") && (text.size() == 4 || !is_word_character(text[4])))) continue;
+        for (size_t i = token.from; i < token.to; ++i)
+            if (source[i] != '\n' && source[i] != '\r') source[i] = ' ';
+    }
+    return source;
+}
 
 }  // namespace recuda

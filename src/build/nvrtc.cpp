@@ -3,6 +3,7 @@
 #include <nvrtc.h>
 
 #include "base/error.h"
+#include "build/standard_headers.h"
 
 namespace recuda {
 namespace {
@@ -12,7 +13,13 @@ class Program {
  public:
     Program(const DynamicLibrary& library, const std::string& source, const std::string& file) : library_(library) {
         const auto create = library.function<decltype(nvrtcCreateProgram)>("nvrtcCreateProgram");
-        if (create(&program_, source.c_str(), file.c_str(), 0, nullptr, nullptr) != NVRTC_SUCCESS)
+        std::vector<const char*> names, texts;
+        for (const StandardHeader& header : standard_headers()) {
+            names.push_back(header.name);
+            texts.push_back(header.text);
+        }
+        if (create(&program_, source.c_str(), file.c_str(), static_cast<int>(names.size()), texts.data(),
+                   names.data()) != NVRTC_SUCCESS)
             throw Error("NVRTC cannot make a program: out of memory");
     }
     Program(const Program&) = delete;

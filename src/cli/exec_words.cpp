@@ -196,6 +196,13 @@ bool holds(DType file, DType buffer) {
     return (buffer == DType::e4m3 || buffer == DType::e5m2) && file == DType::u8;
 }
 
+/// Floats of one type as floats of another, rounded to the nearest.
+Tensor rounded(const Tensor& from, DType dtype) {
+    Tensor to(dtype, from.shape);
+    for (int64_t i = 0; i < from.size(); ++i) to.set(i, from.at(i));
+    return to;
+}
+
 }  // namespace
 
 ExecBuffer parse_buffer(const std::string& text, uint64_t seed) {
@@ -222,7 +229,10 @@ ExecBuffer parse_buffer(const std::string& text, uint64_t seed) {
     }
     if (!fill.starts_with('@')) return buffer;
     buffer.contents = read_npy(std::string(fill.substr(1)));
-    if (!holds(buffer.contents->dtype, buffer.dtype))
+    const DType file = buffer.contents->dtype;
+    if (file != buffer.dtype && is_floating(file) && is_floating(buffer.dtype))
+        buffer.contents = rounded(*buffer.contents, buffer.dtype);
+    else if (!holds(file, buffer.dtype))
         throw Error("--buffer {}: the file holds {}, the buffer {}", text, name(buffer.contents->dtype),
                     name(buffer.dtype));
     if (buffer.contents->bytes.size() != static_cast<size_t>(volume(buffer.shape)) * size_bytes(buffer.dtype))

@@ -23,6 +23,41 @@
 //@ buffer y:f32[512]=uninit
 //@ fault shared_race early:product early:copy
 //
+//@ case operand_overwritten
+//@ launch reused_operand<<<1, 256>>>(y)
+//@ target sm_90a
+//@ define NO_BARRIER=1
+//@ buffer y:f32[512]=uninit
+//@ fault shared_race reused:product reused:write
+//
+//@ case operand_handed_on
+//@ launch reused_operand<<<1, 256>>>(y)
+//@ target sm_90a
+//@ buffer y:f32[512]=uninit
+//@ holds all(v == 16 for v in y)
+//
+//@ case operand_handed_on_by_another_warp
+//@ launch reused_operand<<<1, 256>>>(y)
+//@ target sm_90a
+//@ define LAST_WARP=1
+//@ buffer y:f32[512]=uninit
+//@ holds all(v == 16 for v in y)
+//
+//@ case operand_loaded_over
+//@ launch loaded_over<<<1, 288>>>(x, y)
+//@ target sm_90a
+//@ define ONE_FOR_BOTH=1
+//@ buffer x:f16[4096]=const(1)
+//@ buffer y:f32[1024]=uninit
+//@ fault shared_race over:product over:copy
+//
+//@ case operand_loaded_in_turn
+//@ launch loaded_over<<<1, 288>>>(x, y)
+//@ target sm_90a
+//@ buffer x:f16[4096]=const(1)
+//@ buffer y:f32[1024]=uninit
+//@ holds all(v == 64 for v in y)
+//
 //@ case reused_output
 //@ launch product<<<(4, 2), 160, 0, cluster=(2, 1, 1)>>>(tensormap(a, dims=(512, 128), box=(64, 32), swizzle=128), tensormap(b, dims=(512, 128), box=(64, 32), swizzle=128), tensormap(c, dims=(128, 128), box=(16, 64)), 8)
 //@ define NO_STORE_WAIT=1
@@ -154,6 +189,73 @@ extern "C" __global__ void early_product(const u16* x, float* y) {
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
         asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %4, 1, 1, 1, 0, 0;" : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]) : "l"(matrix));  // <- early:product
         asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" ::: "memory");
+        for (u32 i = 0; i < 4; ++i) y[threadIdx.x * 4 + i] = sum[i];
+    }
+}
+
+// A second group of warps writes an operand of the first one's product after that has been waited for: with no barrier in between nothing
+// orders the two, although by then the product is long over. Any of the four warps may hand the operand on.
+extern "C" __global__ void reused_operand(float* y) {
+    __shared__ alignas(1024) u16 tiles[1024];
+    for (u32 i = threadIdx.x; i < 1024; i += 256) tiles[i] = 0x3c00;
+    asm volatile("fence.proxy.async;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x < 128) {
+        const u64 matrix = shared_address(tiles) >> 4 & 0x3fff | u64{1} << 16 | u64{8} << 32;
+        float sum[4] = {};
+        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+        asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %4, 1, 1, 1, 0, 0;" : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]) : "l"(matrix));  // <- reused:product
+        asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#if defined(LAST_WARP)
+        if (threadIdx.x >= 96) asm volatile("bar.arrive 1, 160;" ::: "memory");
+#elif !defined(NO_BARRIER)
+        asm volatile("bar.arrive 1, 256;" ::: "memory");
+#endif
+        for (u32 i = 0; i < 4; ++i) y[threadIdx.x * 4 + i] = sum[i];
+    } else {
+#if defined(LAST_WARP)
+        asm volatile("bar.sync 1, 160;" ::: "memory");
+#elif !defined(NO_BARRIER)
+        asm volatile("bar.sync 1, 256;" ::: "memory");
+#else
+        for (volatile u32 i = 0; i < 2000; i = i + 1) {}
+#endif
+        for (u32 i = threadIdx.x - 128; i < 1024; i += 128) tiles[i] = 0x4000;  // <- reused:write
+    }
+}
+
+// A slot that a warp fills four times for two groups of warps. Each says that it is done with it; where one says so for both, the other's
+// products may still be under way, or be over in no order with the next copy.
+extern "C" __global__ void loaded_over(const u16* x, float* y) {
+    __shared__ alignas(1024) u16 tiles[1024];
+    __shared__ u64 full, empty;
+    const u32 filled = shared_address(&full), free = shared_address(&empty);
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(filled) : "memory");
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 2;" ::"r"(free) : "memory");
+    }
+    __syncthreads();
+    if (threadIdx.x == 256) {
+        for (u32 i = 0; i < 4; ++i) {
+            if (i > 0) wait(free, (i - 1) & 1);
+            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 2048;" ::"r"(filled) : "memory");
+            asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 2048, [%2];" ::"r"(shared_address(tiles)), "l"(x + 1024 * i), "r"(filled) : "memory");  // <- over:copy
+        }
+    } else if (threadIdx.x < 256) {
+        const u64 matrix = shared_address(tiles) >> 4 & 0x3fff | u64{1} << 16 | u64{8} << 32;
+        float sum[4] = {};
+        for (u32 i = 0; i < 4; ++i) {
+            wait(filled, i & 1);
+            asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+            asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %4, 1, 1, 1, 0, 0;" : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]) : "l"(matrix));  // <- over:product
+            asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#ifdef ONE_FOR_BOTH
+            if (threadIdx.x == 128)
+                for (u32 twice = 0; twice < 2; ++twice) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(free) : "memory");
+#else
+            if (threadIdx.x % 128 == 0) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(free) : "memory");
+#endif
+        }
         for (u32 i = 0; i < 4; ++i) y[threadIdx.x * 4 + i] = sum[i];
     }
 }

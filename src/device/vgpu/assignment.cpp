@@ -1,17 +1,14 @@
 #include "device/vgpu/assignment.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <bit>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "device/vgpu/block.h"
 #include "device/vgpu/demand.h"
-#include "device/vgpu/faults.h"
-#include "device/vgpu/warp.h"
 
 namespace recuda::vgpu {
 namespace {
@@ -26,10 +23,9 @@ bool is_sink(const ptx::Statement& statement) {
     return kSinks.contains(statement.opcode());
 }
 
-/// Passed over: a shuffle moves other lanes' values, a parameter store may carry a struct's unused bytes.
+/// Passed over: a parameter store may carry a struct's unused bytes.
 bool ignores_sources(const ptx::Statement& statement) {
-    return statement.opcode() == "shfl" || statement.opcode() == "call" ||
-           (statement.opcode() == "st" && statement.has("param"));
+    return statement.opcode() == "call" || (statement.opcode() == "st" && statement.has("param"));
 }
 
 /// Copies of structs carry their padding in a vector's elements; in global memory that is a result nevertheless.
@@ -63,6 +59,23 @@ class Analysis {
         for (const ptx::Operand& element : operand.elements) add_names(element, list);
     }
 
+    /// Calls visit(operand, index, whether it is written) for the operands that are looked at.
+    template <typename Visit>
+    void each_operand(const ptx::Statement& statement, Visit visit) {
+        const bool call = statement.opcode() == "call";
+        for (uint32_t i = 0; i < statement.operands.size(); ++i) {
+            const ptx::Operand operand = decoder_.expanded(statement.operands[i]);
+            const bool destination =
+                i == 0 && operand.kind != ptx::Operand::Kind::address &&
+                (call ? statement.operands.size() > 1 && statement.operands[0].kind == ptx::Operand::Kind::vector
+                      : has_destination(statement));
+            if (destination || (!ignores_sources(statement) && !(i == 1 && stores_parts(statement))))
+                visit(operand, i, destination);
+        }
+    }
+
+    uint32_t program_offset(const ptx::Operand& operand) { return decoder_.register_of(operand).offset; }
+
     uint32_t number(uint32_t offset) {
         const auto [entry, fresh] = numbers_.try_emplace(offset, count_);
         if (fresh) ++count_;
@@ -73,18 +86,9 @@ class Analysis {
         for (const ptx::Statement& statement : body_) {
             Roles roles;
             if (statement.guard.kind == ptx::Operand::Kind::name) add_names(statement.guard, roles.uses);
-            std::vector<ptx::Operand> operands = statement.operands;
-            for (ptx::Operand& operand : operands) operand = decoder_.expanded(operand);
-            const bool call = statement.opcode() == "call";
-            for (size_t i = 0; i < operands.size(); ++i) {
-                const bool destination =
-                    call ? i == 0 && operands.size() > 1 && operands[0].kind == ptx::Operand::Kind::vector
-                         : i == 0 && has_destination(statement);
-                if (destination && operands[i].kind != ptx::Operand::Kind::address)
-                    add_names(operands[i], roles.defines);
-                else if (!ignores_sources(statement) && !(i == 1 && stores_parts(statement)))
-                    add_names(operands[i], roles.uses);
-            }
+            each_operand(statement, [&](const ptx::Operand& operand, uint32_t, bool destination) {
+                add_names(operand, destination ? roles.defines : roles.uses);
+            });
             roles_.push_back(std::move(roles));
         }
         for (const auto& parameter : decoder_.function().parameters)
@@ -176,6 +180,7 @@ class Analysis {
             if (watched[r]) watched_[r] = 0;
     }
 
+    std::unique_ptr<Tracked> track(uint32_t statement);
     void wrap();
 
     ProgramDecoder& decoder_;
@@ -190,67 +195,84 @@ class Analysis {
     std::unordered_map<uint32_t, uint32_t> watched_;  // number → offset of its state
 };
 
-/// Lanes whose value is not defined, and what used it first.
-void report_use(Warp& warp, const Instruction& in, const Tracked& tracked, Mask lanes) {
-    uint32_t origin = 0;
-    Mask undefined = 0;
-    for (uint32_t lane = 0; lane < kLanes; ++lane) {
-        if (!(lanes >> lane & 1)) continue;
-        for (const uint32_t slot : tracked.uses) {
-            const uint32_t state = warp.lanes<uint32_t>(slot)[lane];
-            if (state == 0) continue;
-            if (undefined == 0) origin = state;
-            undefined |= Mask{1} << lane;
-        }
+/// The scalar registers of an operand, each with its place.
+void each_register(ProgramDecoder& decoder, const ptx::Operand& operand, RegisterPlace place,
+                   const std::function<void(uint32_t, const RegisterPlace&)>& visit) {
+    using Kind = ptx::Operand::Kind;
+    if ((operand.kind == Kind::name || operand.kind == Kind::address) && decoder.is_register(operand.text)) {
+        const auto [offset, type] = decoder.register_of(operand);
+        place.bytes = ptx::size_bytes(type);
+        visit(offset, place);
     }
-    const Instruction& first = origin == kUnused ? in : warp.block->program().code[origin - 1];
-    warp.fault(first, undefined,
-               {.check = Check::uninitialised,
-                .message = "a register is used before anything is written to it",
-                .buffer = ""});
+    // The second half of `p|q` is element 1 of two.
+    const bool pair = operand.kind != Kind::vector;
+    for (size_t i = 0; i < operand.elements.size(); ++i) {
+        place.element = static_cast<uint32_t>(pair ? i + 1 : i);
+        place.elements = static_cast<uint32_t>(operand.elements.size() + (pair ? 1 : 0));
+        each_register(decoder, operand.elements[i], place, visit);
+    }
 }
 
-void run_tracked(Warp& warp, const Instruction& in, Mask active) {
-    const Tracked& tracked = *warp.block->program().tracked[in.index];
-    uint32_t state[kLanes] = {};
-    for (const uint32_t slot : tracked.uses) {
-        const uint32_t* lanes = warp.lanes<uint32_t>(slot);
-        for (uint32_t lane = 0; lane < kLanes; ++lane) state[lane] = state[lane] ? state[lane] : lanes[lane];
+std::unique_ptr<Tracked> Analysis::track(uint32_t i) {
+    const ptx::Statement& statement = body_[i];
+    auto tracked = std::make_unique<Tracked>();
+    const auto slot_of = [&](uint32_t offset) -> std::optional<uint32_t> {
+        const auto number = numbers_.find(offset);
+        if (number == numbers_.end()) return std::nullopt;
+        const auto watched = watched_.find(number->second);
+        return watched == watched_.end() ? std::nullopt : std::optional(watched->second);
+    };
+    const bool sink = is_sink(statement), shuffle = statement.opcode() == "shfl";
+    std::vector<RegisterPlace> sources, results;
+    if (statement.guard.kind == ptx::Operand::Kind::name)
+        if (const auto slot = slot_of(program_offset(statement.guard)))
+            tracked->sources.push_back({*slot, 0xffff, 0}), sources.emplace_back();
+    const size_t computed = tracked->sources.size();
+    each_operand(statement, [&](const ptx::Operand& operand, uint32_t index, bool destination) {
+        each_register(decoder_, operand, {.index = index}, [&](uint32_t offset, const RegisterPlace& place) {
+            const auto slot = slot_of(offset);
+            if (!slot) return;
+            if (destination) {
+                tracked->results.push_back({*slot, {}});
+                results.push_back(place);
+                return;
+            }
+            const bool decides = sink || (shuffle && index != 1);
+            tracked->sources.push_back(
+                {*slot, decides ? bytes_looked_at(statement, place) : uint16_t{0}, static_cast<uint8_t>(index)});
+            sources.push_back(place);
+        });
+    });
+    for (size_t r = 0; r < results.size() && !sink; ++r) {
+        if (shuffle && results[r].bytes == 0) continue;  // whether it was inside its segment
+        for (size_t s = computed; s < sources.size(); ++s)
+            if (tracked->sources[s].decisive == 0)
+                tracked->results[r].needs.emplace_back(s, byte_flow(statement, results[r], sources[s]));
     }
-    Mask undefined = 0;
-    for (uint32_t lane = 0; lane < kLanes; ++lane) {
-        if (state[lane] != 0) undefined |= Mask{1} << lane;
-        if (state[lane] == kUnused && !tracked.copies) state[lane] = in.index + 1;
+    if (tracked->sources.empty() && tracked->results.empty()) return nullptr;
+    tracked->copies = statement.opcode() == "mov" && statement.operands.size() == 2;
+    tracked->shuffles = shuffle;
+    if (statement.opcode() == "selp" && statement.operands.size() == 4 &&
+        decoder_.is_predicate(statement.operands[3].text)) {
+        tracked->selects = true;
+        tracked->chooser = program_offset(statement.operands[3]);
+        tracked->swapped = statement.operands[3].negated;
     }
-    if (tracked.sink && (undefined & active) != 0) return report_use(warp, in, tracked, undefined & active);
-    tracked.run(warp, in, active);
-    for (const uint32_t slot : tracked.defines) {
-        uint32_t* lanes = warp.lanes<uint32_t>(slot);
-        for (uint32_t lane = 0; lane < kLanes; ++lane)
-            if (active >> lane & 1) lanes[lane] = tracked.sink ? 0 : state[lane];
-    }
+    return tracked;
 }
 
 void Analysis::wrap() {
     for (auto& [number, slot] : watched_) {
-        slot = decoder_.scratch(4);
+        slot = decoder_.scratch(kStateBytes);
         decoder_.code().state_slots.push_back(slot);
     }
     Program& program = decoder_.program();
     program.tracked.resize(program.code.size());
     for (uint32_t i = 0; i < body_.size(); ++i) {
-        auto tracked = std::make_unique<Tracked>();
-        for (const uint32_t use : roles_[i].uses)
-            if (const auto found = watched_.find(use); found != watched_.end()) tracked->uses.push_back(found->second);
-        for (const uint32_t define : roles_[i].defines)
-            if (const auto found = watched_.find(define); found != watched_.end())
-                tracked->defines.push_back(found->second);
-        if (tracked->uses.empty() && tracked->defines.empty()) continue;
+        auto tracked = track(i);
+        if (tracked == nullptr) continue;
         Instruction& in = program.code[first_ + i];
         tracked->run = in.run;
-        tracked->copies = body_[i].opcode() == "mov" && body_[i].operands.size() == 2;
-        const auto guard = numbers_.find(in.guard);
-        tracked->sink = is_sink(body_[i]) || (guard != numbers_.end() && watched_.contains(guard->second));
         in.run = run_tracked;
         program.tracked[in.index] = std::move(tracked);
     }

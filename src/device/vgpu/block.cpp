@@ -15,7 +15,7 @@
 namespace recuda::vgpu {
 namespace {
 
-constexpr uint64_t kMaxPrintedBytes = 8u << 20;  // by one launch
+constexpr uint64_t kMaxPrintedBytes = 1u << 20;  // by one launch, as CUDA's buffer holds unless it is told otherwise
 constexpr int64_t kTurn = 4096;                  // instructions of a warp before the next one runs
 
 bool has_effect(const Instruction& in) {
@@ -67,12 +67,14 @@ Worker::Worker(LaunchState& state) : launch(state), last_buffer(state.program->c
     tally.prepare(*state.program, state.count);
 }
 
+bool Worker::may_print() const { return launch.printed_bytes.load() <= kMaxPrintedBytes; }
+
 void Worker::print(uint64_t block, std::string text) {
     const uint64_t before = launch.printed_bytes.fetch_add(text.size());
     if (before > kMaxPrintedBytes) return;
     if (before + text.size() > kMaxPrintedBytes) {
         text.resize(kMaxPrintedBytes - before);
-        text += "\n[what the kernel prints beyond 8 MiB is left out]\n";
+        text += "\n[what the kernel prints beyond 1 MiB is left out]\n";
     }
     printed.emplace_back(block, std::move(text));
 }

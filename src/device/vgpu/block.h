@@ -41,6 +41,7 @@ struct LaunchState {
     uint64_t schedule = 0, seed = 0, fuel = 0;
     uint32_t sm_count = 1;
     uint64_t grid_id = 0;
+    uint64_t timer = 0;  // where %globaltimer starts, in ns since 1970
     std::string file, kernel;
     std::chrono::steady_clock::time_point deadline;
     std::atomic<bool> stop = false;  // a runaway or the deadline: no block goes on
@@ -62,8 +63,10 @@ struct LaunchState {
 /// One host thread's part of a launch.
 struct Worker {
     explicit Worker(LaunchState& launch);
-    /// Keeps what a block prints, as far as it fits into a launch's share; a GPU's buffer is smaller still.
+    /// Keeps what a block prints, as far as it fits into a launch's share.
     void print(uint64_t block, std::string text);
+    /// Whether anything of the share is left.
+    bool may_print() const;
 
     LaunchState& launch;
     Tally tally;

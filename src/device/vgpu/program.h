@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device/vgpu/byte_flow.h"
 #include "device/vgpu/costs.h"
 #include "device/vgpu/decode.h"
 #include "device/vgpu/ptx/registers.h"
@@ -115,12 +116,25 @@ struct SharedVariable {
     uint32_t address = 0;
 };
 
-/// What definite-assignment analysis found of one instruction (assignment.h).
+/// What definite-assignment analysis found of one instruction (assignment.h). Slots are offsets of states.
 struct Tracked {
+    struct Source {
+        uint32_t slot = 0;
+        uint16_t decisive = 0;  // bytes that decide something or leave the thread
+        uint8_t operand = 0;
+    };
+    struct Result {
+        uint32_t slot = 0;
+        std::vector<std::pair<uint32_t, ByteMap>> needs;  // which source, and of its bytes
+    };
     Handler run = nullptr;
-    bool copies = false;                  // a mov: passes the state on without using the value
-    bool sink = false;                    // the value decides something or leaves the thread
-    std::vector<uint32_t> uses, defines;  // offsets of state slots
+    bool copies = false;    // a mov: passes the state on without using the value
+    bool shuffles = false;  // the state is that of the lane which is read
+    bool selects = false;   // of operands 1 and 2 the one that predicate `chooser` chooses counts
+    uint32_t chooser = 0;
+    bool swapped = false;  // the chooser is negated
+    std::vector<Source> sources;
+    std::vector<Result> results;
 };
 
 class Demand;

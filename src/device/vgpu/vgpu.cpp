@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/rng.h"
 #include "device/gpus.h"
 #include "device/tensor_map.h"
 #include "device/vgpu/grid.h"
@@ -92,6 +93,7 @@ class Vgpu : public Device {
     std::map<ModuleId, std::unique_ptr<Module>> modules_;
     ModuleId next_module_ = 0;
     Buffer* workspace_ = nullptr;
+    uint64_t runs_ = 0;
     uint64_t launches_ = 0;
 };
 
@@ -200,6 +202,19 @@ void Vgpu::follow(const Launch& launch, const Program& program) {
     }
 }
 
+/// Where a run finds the clock of the wall: long ago, about now or far ahead, each once in three runs and in an order
+/// that differs, so that a kernel which changes at a certain date does so in one of them.
+uint64_t timer_start(uint64_t seed, uint64_t run) {
+    struct Era {
+        uint64_t first, years;
+    };
+    static constexpr Era kEras[] = {{1971, 40}, {2024, 4}, {2035, 60}};
+    constexpr uint64_t kEraCount = std::size(kEras), kYear = 31'556'952ull * 1'000'000'000;
+    const uint64_t order = Rng(seed, fmt::format("timer {}", run / kEraCount)).next();
+    const Era& era = kEras[(order + (1 + (order >> 32) % 2) * (run % kEraCount)) % kEraCount];
+    return (era.first - 1970) * kYear + Rng(seed, fmt::format("timer of run {}", run)).below(era.years * kYear);
+}
+
 void Vgpu::run_one(const Launch& launch, const RunOptions& options, std::chrono::steady_clock::time_point deadline,
                    Execution& execution, Counters& counters) {
     const auto found = modules_.find(launch.module);
@@ -237,6 +252,7 @@ void Vgpu::run_one(const Launch& launch, const RunOptions& options, std::chrono:
     state.first_block = races_.first_block();
     state.sm_count = std::max(1u, info_.sm_count);
     state.grid_id = ++launches_ + options_.seed % 1000003;
+    state.timer = timer_start(options_.seed, runs_);
     state.file = module.file;
     state.kernel = launch.entry;
     state.deadline = deadline;
@@ -273,6 +289,7 @@ Execution Vgpu::run(std::span<const Launch> launches, const RunOptions& options)
         counters->add(own);
         if (execution.outcome != Outcome::correct) break;
     }
+    ++runs_;
     execution.counters = std::move(counters);
     return execution;
 }

@@ -149,7 +149,7 @@ Frame* Warp::call(const FunctionCode& function, Mask lanes, uint32_t return_pc) 
         for (const Constant& constant : function.constants)
             if (constant.kind == Constant::Kind::local) set_constant(*this, *fresh, constant);
     }
-    for (const uint32_t slot : function.state_slots) broadcast<uint32_t>(fresh->registers + slot, kUnused);
+    for (const uint32_t slot : function.state_slots) std::memset(fresh->registers + slot, 0xff, kStateBytes * kLanes);
     if (const Mask rest = active & ~lanes; rest != 0) groups.push_back({.frame = frame, .pc = pc, .lanes = rest});
     frame = fresh;
     registers = fresh->registers;

@@ -5,6 +5,8 @@
 #include "device/vgpu/cluster.h"
 #include "device/vgpu/memory/order.h"
 #include "device/vgpu/memory/shared.h"
+#include "device/vgpu/ops/wgmma.h"
+#include "device/vgpu/program.h"
 
 namespace recuda::vgpu {
 
@@ -42,11 +44,22 @@ bool SharedMemory::read_operand(Warp& warp, const Instruction& in, uint64_t addr
     return true;
 }
 
-bool SharedMemory::check_unchanged(Warp& warp, const Instruction& read, uint64_t address, uint32_t width,
-                                   uint32_t mark) {
+bool SharedMemory::end_read(Warp& warp, const Instruction& read, uint64_t address, uint32_t width, uint32_t mark) {
+    const uint32_t me = warp.thread(0) | read.index << kThreadBits;
     for (uint64_t g = address >> shift_; g <= (address + width - 1) >> shift_; ++g) {
         const uint32_t written = write_stamp_[g];
-        if (written <= mark || written == kGapStamp || written == kPeerStamp) continue;
+        if (written == kGapStamp) continue;
+        if (read_stamp_[g] == kPeerStamp) {
+            peers_[g].reads.push_back({.rank = rank_,
+                                       .thread = warp.thread(0) / kProductThreads * kProductThreads,
+                                       .at = &read,
+                                       .line = warp.block->line_of(read, warp.frame),
+                                       .stamp = order_->now(),
+                                       .threads = kProductThreads});
+        } else {
+            note_read(g, me, 0);
+        }
+        if (written <= mark || written == kPeerStamp) continue;
         if (written == kFlightStamp) {
             const Flight& flight = flights_[write_who_[g]];
             if (flight.sent_at <= mark) continue;
@@ -68,6 +81,17 @@ bool SharedMemory::check_unchanged(Warp& warp, const Instruction& read, uint64_t
         return false;
     }
     return true;
+}
+
+/// Whether a read is ordered before what the thread does now; one of an asynchronous product is where any thread of its
+/// warpgroup hands it on, once one of them has waited.
+bool SharedMemory::read_before(uint32_t thread, uint32_t who, uint32_t stamp) const {
+    if (order_->in_order(thread, thread_of(who), stamp)) return true;
+    if (!is_async_product(program_->code[instruction_of(who)])) return false;
+    const uint32_t first = thread_of(who) / kProductThreads * kProductThreads;
+    for (uint32_t other = first; other < first + kProductThreads; ++other)
+        if (order_->in_order(thread, other, stamp)) return true;
+    return false;
 }
 
 }  // namespace recuda::vgpu

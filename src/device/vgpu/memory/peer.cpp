@@ -15,6 +15,8 @@
 #include "device/vgpu/memory/access.h"
 #include "device/vgpu/memory/layout.h"
 #include "device/vgpu/memory/shared.h"
+#include "device/vgpu/ops/wgmma.h"
+#include "device/vgpu/program.h"
 
 namespace recuda::vgpu {
 namespace {
@@ -33,7 +35,12 @@ SharedMemory::PeerShadow& SharedMemory::peer_shadow(uint32_t granule) {
     if (!fresh) return shadow;
     const auto record = [&](uint32_t who, uint32_t stamp) {
         const Instruction& in = program_->code[instruction_of(who)];
-        return PeerAccess{rank_, thread_of(who), &in, program_->ptx_lines ? in.ptx_line : in.source_line, stamp};
+        PeerAccess access{rank_, thread_of(who), &in, program_->ptx_lines ? in.ptx_line : in.source_line, stamp};
+        if (is_async_product(in)) {
+            access.thread = access.thread / kProductThreads * kProductThreads;
+            access.threads = kProductThreads;
+        }
+        return access;
     };
     if (write_stamp_[granule] >= order_->start() && write_stamp_[granule] != kFlightStamp)
         shadow.write = record(write_who_[granule], write_stamp_[granule]);
@@ -43,7 +50,7 @@ SharedMemory::PeerShadow& SharedMemory::peer_shadow(uint32_t granule) {
             if (first_lane(rest) == shadow.reads[0].thread / kLanes) continue;
             shadow.reads.push_back(
                 record(first_lane(rest) * kLanes | read_who_[granule] >> kThreadBits << kThreadBits, stamp));
-            shadow.reads.back().any_lane = true;
+            shadow.reads.back().threads = kLanes;
         }
         if (read_other_[granule] != kNobody) shadow.reads.push_back(record(read_other_[granule], stamp));
     }
@@ -87,8 +94,8 @@ bool SharedMemory::check_peer(Warp& warp, const Instruction& in, uint32_t lane, 
     const PeerAccess mine{own.rank_, thread, &in, warp.block->line_of(in, warp.frame), own.order_->now()};
     const auto conflicts = [&](const PeerAccess& before) {
         if (is_strong(&in) && is_strong(before.at)) return false;
-        // Where the lane is not known, one that is in order is believed to be the one.
-        for (uint32_t i = 0; i < (before.any_lane ? kLanes : 1); ++i)
+        // Where the thread is not known, one that is in order is believed to be the one.
+        for (uint32_t i = 0; i < before.threads; ++i)
             if (own.order_->in_order(thread, before.rank, before.thread + i, before.stamp)) return false;
         return true;
     };

@@ -30,6 +30,7 @@ RaceRequest::RaceRequest(Warp& warp, const Instruction& in, Buffer& buffer, cons
       reads_(intent != Intent::write),
       writes_(intent != Intent::read),
       strong_((in.mode & kStrong) != 0),
+      stale_(in.read_only && intent == Intent::read),
       replicas_(replicas && !strong_),
       written_(values),
       events_(events),
@@ -50,6 +51,7 @@ bool RaceRequest::quiet(Slot slot, uint64_t from, uint32_t count, uint32_t lane_
     uint32_t newest = 0;
     for (uint32_t i = 0; i < count; ++i) newest = std::max(newest, cells[i]);
     if (newest < first_cell_) return true;
+    if (stale_ && slot != kRead && slot != kOtherRead) return false;
     for (uint32_t i = 0; i < count;) {
         const uint32_t number = cells[i] >> kLaneBits;
         if (cells[i] < first_cell_) {
@@ -148,6 +150,7 @@ bool RaceRequest::observed(Slot slot, const Before& write, uint64_t granule) con
 
 bool RaceRequest::conflicts(Slot slot, uint64_t granule) const {
     if (!holds(slot, granule)) return false;
+    if (stale_ && slot != kRead && slot != kOtherRead) return true;
     const Before earlier = before(slot, granule);
     if (strong_ && (earlier.at->mode & kStrong) != 0 && scopes_meet(earlier.event->block, earlier.at->mode))
         return false;
@@ -264,6 +267,9 @@ bool RaceRequest::lane(uint32_t lane) {
 
 std::string RaceRequest::reason(const Before& earlier) const {
     const auto [block, stamp, instruction, warp] = *earlier.event;
+    if (stale_)
+        return "a load of read-only data (ld.global.nc, from __ldg or const __restrict__) does not see what the launch "
+               "writes";
     const bool other_strong = (earlier.at->mode & kStrong) != 0;
     if (strong_ && other_strong)
         return fmt::format(
@@ -290,19 +296,23 @@ bool RaceRequest::report(Slot slot, uint64_t granule) {
     // The lower line in the file is shown first, so that the report does not depend on which access came first.
     const auto key = [](const Party& party) { return std::tuple(~party.line, party.block, party.thread); };
     const bool same_block = mine.block == theirs.block;
+    const bool same_thread = same_block && mine.thread == theirs.thread;
     std::string why = reason(earlier);
     if (key(theirs) < key(mine)) std::swap(mine, theirs);
     const uint64_t offset = std::max(address_[thread_ % kLanes] - buffer_.base, granule << shadow_.shift);
-    block.raise(mine.line, mine.thread, 1,
-                {.check = Check::global_race,
-                 .message = fmt::format("two threads of {} access byte {} of buffer {} in no order, and {}: {}",
-                                        same_block ? "a block" : "different blocks", offset, buffer_.name,
-                                        both_write ? "both write" : "one of them writes", why),
-                 .buffer = buffer_.name,
-                 .byte_offset = static_cast<int64_t>(address_[thread_ % kLanes] - buffer_.base),
-                 .bytes = width_,
-                 .other = OtherAccess{theirs.line, launch_.block_at(theirs.block), launch_.thread_at(theirs.thread)},
-                 .block = mine.block});
+    block.raise(
+        mine.line, mine.thread, 1,
+        {.check = Check::global_race,
+         .message = same_thread ? fmt::format("a thread reads byte {} of buffer {} that it has written: {}", offset,
+                                              buffer_.name, why)
+                                : fmt::format("two threads of {} access byte {} of buffer {} in no order, and {}: {}",
+                                              same_block ? "a block" : "different blocks", offset, buffer_.name,
+                                              both_write ? "both write" : "one of them writes", why),
+         .buffer = buffer_.name,
+         .byte_offset = static_cast<int64_t>(address_[thread_ % kLanes] - buffer_.base),
+         .bytes = width_,
+         .other = OtherAccess{theirs.line, launch_.block_at(theirs.block), launch_.thread_at(theirs.thread)},
+         .block = mine.block});
     return false;
 }
 

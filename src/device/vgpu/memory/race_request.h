@@ -71,7 +71,9 @@ class RaceRequest {
     const uint64_t* address_;
     Mask active_;
     uint32_t width_;
-    bool reads_, writes_, strong_, replicas_;
+    bool reads_, writes_, strong_;
+    bool stale_;  // it may read what was there before the launch, whatever orders it: any write of the launch conflicts
+    bool replicas_;
     const WrittenValues* written_;
     bool has_values_ = false;
     const Events& events_;

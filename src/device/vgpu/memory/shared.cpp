@@ -156,7 +156,8 @@ bool SharedMemory::race(Warp& warp, const Instruction& in, uint32_t lane, uint64
     return false;
 }
 
-void SharedMemory::note_read(uint32_t granule, uint32_t who, uint32_t warp) {
+/// `warps`: the bit of the reader's warp; none for an asynchronous product, which is known by its name alone.
+void SharedMemory::note_read(uint32_t granule, uint32_t who, Mask warps) {
     const uint32_t stamp = read_stamp_[granule], thread = thread_of(who);
     if (stamp == kFlightStamp) return;  // a copy reads it too, and is the later one to be done
     const bool fresh =
@@ -166,11 +167,11 @@ void SharedMemory::note_read(uint32_t granule, uint32_t who, uint32_t warp) {
         read_stamp_[granule] = order_->now();
         read_who_[granule] = who;
         read_other_[granule] = kNobody;
-        read_warps_[granule] = 1u << warp;
+        read_warps_[granule] = warps;
         return;
     }
     if (thread_of(read_who_[granule]) != thread) read_other_[granule] = who;
-    read_warps_[granule] |= 1u << warp;
+    read_warps_[granule] |= warps;
 }
 
 bool SharedMemory::unwritten(Warp& warp, const Instruction& in, Mask lanes, uint64_t address, uint32_t width) {
@@ -221,7 +222,7 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
                 return flight_race(warp, in, lane, address, width, flights_[read_who_[g]], true);
             } else if (read >= order_->start() && read > order_->block_seen()) {
                 for (const uint32_t who : {read_who_[g], read_other_[g]})
-                    if (who != kNobody && !order_->in_order(thread, thread_of(who), read) && !both_strong(who))
+                    if (who != kNobody && !read_before(thread, who, read) && !both_strong(who))
                         return race(warp, in, lane, address, width, who, true);
                 // More readers than the two that are known by name: by warp, with the oldest stamp of all.
                 for (Mask rest = read_warps_[g] & ~(1u << warp.index); rest != 0 && !strong; rest &= rest - 1) {
@@ -241,7 +242,7 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
             read_who_[g] = read_other_[g] = kNobody;
             read_warps_[g] = 0;
         } else {
-            note_read(g, me, warp.index);
+            note_read(g, me, 1u << warp.index);
             if (strong) behind_[g].observer = {me, order_->now()};
         }
     }

@@ -38,6 +38,9 @@ inline constexpr uint32_t kNobody = 0xffffffffu;
 inline constexpr uint32_t kThreadBits = 10;                           // who = thread | instruction << kThreadBits
 inline constexpr uint32_t kMostWarps = (1u << kThreadBits) / kLanes;  // of a block
 
+/// Threads that stand for each other where an asynchronous product has read: one's wait is enough for all.
+inline constexpr uint32_t kProductThreads = 128;
+
 inline uint32_t thread_of(uint32_t who) { return who & ((1u << kThreadBits) - 1); }
 inline uint32_t instruction_of(uint32_t who) { return who >> kThreadBits; }
 
@@ -88,8 +91,9 @@ class SharedMemory {
     bool read_operand(Warp& warp, const Instruction& in, uint64_t address, uint32_t width);
     /// The time now; what is written later has a later stamp.
     uint32_t mark();
-    /// Reports a write after `mark` to bytes that `read`, an instruction of the warp, reads until it is waited for.
-    bool check_unchanged(Warp& warp, const Instruction& read, uint64_t address, uint32_t width, uint32_t mark);
+    /// A warp has waited for `read`, an asynchronous product of its warpgroup: reports a write to bytes of its operands
+    /// after `mark`, and notes them as read now. Who is ordered behind any warp of the group from now on may write them.
+    bool end_read(Warp& warp, const Instruction& read, uint64_t address, uint32_t width, uint32_t mark);
 
     /// The block has ended: reports an access by another block that is not ordered before it.
     void check_left(Block& owner);
@@ -163,10 +167,11 @@ class SharedMemory {
     uint32_t take_off(const Warp& warp, const Instruction& in, uint32_t lane, uint32_t address, uint32_t bytes);
     void forget_flight(uint32_t flight);
     bool strong(uint32_t who) const;
+    bool read_before(uint32_t thread, uint32_t who, uint32_t stamp) const;
     bool observed(uint32_t granule, uint32_t thread) const;
     uint32_t behind_race(const Instruction& in, uint32_t thread, uint32_t granule) const;
     void note_write(const Instruction& in, uint32_t thread, uint32_t granule, bool reads);
-    void note_read(uint32_t granule, uint32_t who, uint32_t warp);
+    void note_read(uint32_t granule, uint32_t who, Mask warps);
     bool misplaced(uint64_t address, uint32_t width) const;
     bool in_gap(uint64_t address, uint32_t width) const;
 
@@ -175,7 +180,7 @@ class SharedMemory {
         uint32_t rank = 0, thread = 0;
         const Instruction* at = nullptr;
         uint32_t line = 0, stamp = 0;
-        bool any_lane = false;  // of the thread's warp: which one is not known
+        uint32_t threads = 1;  // from `thread` on, of which any one may have done it
     };
     /// A granule that another block has touched: the last write and the reads since, the last one of each warp.
     struct PeerShadow {

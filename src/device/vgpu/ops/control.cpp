@@ -1,6 +1,7 @@
 // Branches, calls, ends of threads, and barriers of a block.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -142,14 +143,16 @@ void call_builtin(Warp& warp, const Instruction& in, Mask active) {
                         one_line(text_at(warp, lane, argument(1, lane))), static_cast<uint32_t>(argument(2, lane)))});
         return;
     }
+    const bool may_print = warp.block->worker->may_print();
     std::string printed;
     for (Mask rest = active; rest != 0; rest &= rest - 1) {
         const uint32_t lane = first_lane(rest);
-        const auto written = static_cast<uint32_t>(print(warp, lane, argument(0, lane), argument(1, lane), &printed));
+        const auto written =
+            may_print ? static_cast<uint32_t>(print(warp, lane, argument(0, lane), argument(1, lane), &printed)) : ~0u;
         if (!site.results.empty())
             std::memcpy(warp.registers + site.results[0].offset + lane * site.results[0].stride, &written, 4);
     }
-    warp.block->worker->print(warp.block->linear, std::move(printed));
+    if (may_print) warp.block->worker->print(warp.block->linear, std::move(printed));
 }
 
 void decode_call(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
@@ -227,7 +230,18 @@ void decode_exit(Decoder&, const ptx::Statement& statement, Instruction& in) {
 }
 
 void trap(Warp& warp, const Instruction& in, Mask active) {
-    warp.fault(in, active, {.check = Check::illegal_instruction, .message = "the kernel stops itself with a trap"});
+    // cooperative_groups traps where it finds no workspace for the grid's barrier.
+    const auto& constants = warp.frame->function->constants;
+    const bool grid =
+        !warp.block->launch->cooperative && std::any_of(constants.begin(), constants.end(), [](const Constant& one) {
+            return one.kind == Constant::Kind::special && one.which == static_cast<uint32_t>(Special::workspace_low);
+        });
+    warp.fault(
+        in, active,
+        {.check = Check::illegal_instruction,
+         .message = grid ? "the kernel stops itself with a trap: a grid synchronises only in a launch that says so, "
+                           "k<<<grid, block, 0, cooperative>>>(...)"
+                         : "the kernel stops itself with a trap"});
 }
 
 void decode_trap(Decoder&, const ptx::Statement& statement, Instruction& in) {

@@ -278,6 +278,7 @@ void decode_access(Decoder& base, const ptx::Statement& statement, Instruction& 
 
 void decode_ld(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
     decode_access(decoder, statement, in, true);
+    in.read_only = statement.has("nc");
 }
 void decode_st(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
     if (statement.has("async")) return decode_remote(decoder, statement, in);

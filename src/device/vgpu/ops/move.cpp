@@ -153,12 +153,15 @@ void move_vector(Warp& warp, const Instruction& in, Mask active) {
 
 enum class Clock : uint8_t { low, high, whole };
 
+constexpr uint8_t kTimerScale = 2;
+
 /// Instructions that the block has run so far, from a start that differs from block to block and run to run.
 void read_clock(Warp& warp, const Instruction& in, Mask active) {
     const Block& block = *warp.block;
     const uint64_t start = (block.launch->seed + block.launch->schedule + block.linear + 1) * 0x9e3779b97f4a7c15u >> 20;
     const uint64_t now =
-        start + 4 * (block.executed + static_cast<uint64_t>(-warp.budget) + warp.pc + (uint64_t{1} << 32)) * in.width;
+        (in.width == kTimerScale ? block.launch->timer : 0) + start +
+        4 * (block.executed + static_cast<uint64_t>(-warp.budget) + warp.pc + (uint64_t{1} << 32)) * in.width;
     for (Mask rest = active; rest != 0; rest &= rest - 1) {
         const uint32_t lane = first_lane(rest);
         switch (static_cast<Clock>(in.mode)) {
@@ -181,9 +184,12 @@ bool decode_clock(Decoder& decoder, const ptx::Statement& statement, Instruction
         Clock part;
         uint8_t scale;
     };
-    static constexpr Row kRows[] = {{"%clock", Clock::low, 1},          {"%clock_hi", Clock::high, 1},
-                                    {"%clock64", Clock::whole, 1},      {"%globaltimer", Clock::whole, 2},
-                                    {"%globaltimer_lo", Clock::low, 2}, {"%globaltimer_hi", Clock::high, 2}};
+    static constexpr Row kRows[] = {{"%clock", Clock::low, 1},
+                                    {"%clock_hi", Clock::high, 1},
+                                    {"%clock64", Clock::whole, 1},
+                                    {"%globaltimer", Clock::whole, kTimerScale},
+                                    {"%globaltimer_lo", Clock::low, kTimerScale},
+                                    {"%globaltimer_hi", Clock::high, kTimerScale}};
     for (const Row& row : kRows) {
         if (statement.operands[1].text != row.name) continue;
         if (bytes != (row.part == Clock::whole ? 8u : 4u)) throw Unsupported("a clock of this size");

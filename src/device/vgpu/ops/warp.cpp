@@ -24,32 +24,39 @@ using ptx::Type;
 
 enum class Shuffle : uint8_t { up, down, butterfly, index };
 
+/// The lane that each one reads, itself where that lies outside its segment; who reads inside.
+template <Shuffle kMode>
+Mask sources(Warp& warp, const Instruction& in, uint32_t* from) {
+    const uint32_t *b = warp.lanes<uint32_t>(in.b), *c = warp.lanes<uint32_t>(in.c);
+    Mask valid = 0;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+        const uint32_t value = b[lane] & 31, clamp = c[lane] & 31, segments = c[lane] >> 8 & 31;
+        const uint32_t last = (lane & segments) | (clamp & ~segments), first = lane & segments;
+        int32_t source = 0;
+        bool inside = false;
+        if constexpr (kMode == Shuffle::up)
+            source = static_cast<int32_t>(lane - value), inside = source >= static_cast<int32_t>(last);
+        if constexpr (kMode == Shuffle::down)
+            source = static_cast<int32_t>(lane + value), inside = source <= static_cast<int32_t>(last);
+        if constexpr (kMode == Shuffle::butterfly)
+            source = static_cast<int32_t>(lane ^ value), inside = source <= static_cast<int32_t>(last);
+        if constexpr (kMode == Shuffle::index)
+            source = static_cast<int32_t>(first | (value & ~segments)), inside = source <= static_cast<int32_t>(last);
+        from[lane] = inside ? static_cast<uint32_t>(source) & 31 : lane;
+        valid |= inside ? kLaneBits32.bit[lane] : 0;
+    }
+    return valid;
+}
+
 template <Shuffle kMode>
 void shuffle(Warp& warp, const Instruction& in, Mask active) {
     gather(warp, in, active, [&](Mask lanes, Mask members) {
-        const uint32_t *a = warp.lanes<uint32_t>(in.a), *b = warp.lanes<uint32_t>(in.b),
-                       *c = warp.lanes<uint32_t>(in.c);
-        alignas(64) uint32_t result[kLanes];
-        Mask valid = 0, absent = 0;
         uint32_t from[kLanes];
-        for (uint32_t lane = 0; lane < kLanes; ++lane) {
-            const uint32_t value = b[lane] & 31, clamp = c[lane] & 31, segments = c[lane] >> 8 & 31;
-            const uint32_t last = (lane & segments) | (clamp & ~segments), first = lane & segments;
-            int32_t source = 0;
-            bool inside = false;
-            if constexpr (kMode == Shuffle::up)
-                source = static_cast<int32_t>(lane - value), inside = source >= static_cast<int32_t>(last);
-            if constexpr (kMode == Shuffle::down)
-                source = static_cast<int32_t>(lane + value), inside = source <= static_cast<int32_t>(last);
-            if constexpr (kMode == Shuffle::butterfly)
-                source = static_cast<int32_t>(lane ^ value), inside = source <= static_cast<int32_t>(last);
-            if constexpr (kMode == Shuffle::index)
-                source = static_cast<int32_t>(first | (value & ~segments)),
-                inside = source <= static_cast<int32_t>(last);
-            from[lane] = inside ? static_cast<uint32_t>(source) & 31 : lane;
-            valid |= inside ? kLaneBits32.bit[lane] : 0;
-            result[lane] = a[from[lane]];
-        }
+        const Mask valid = sources<kMode>(warp, in, from);
+        alignas(64) uint32_t result[kLanes];
+        Mask absent = 0;
+        const uint32_t* a = warp.lanes<uint32_t>(in.a);
+        for (uint32_t lane = 0; lane < kLanes; ++lane) result[lane] = a[from[lane]];
         for (Mask rest = lanes & valid; lanes != kFullMask && rest != 0; rest &= rest - 1)
             if ((lanes >> from[first_lane(rest)] & 1) == 0) absent |= rest & -rest;
         if (absent != 0) {
@@ -67,17 +74,23 @@ void shuffle(Warp& warp, const Instruction& in, Mask active) {
     });
 }
 
+template <Shuffle kMode>
+void set_shuffle(Instruction& in) {
+    in.run = shuffle<kMode>;
+    in.mode = static_cast<uint8_t>(kMode);
+}
+
 void decode_shfl(Decoder& decoder, const ptx::Statement& statement, Instruction& in) {
     Modifiers modifiers(statement);
     if (!modifiers.take("sync")) throw Unsupported("shuffles without a mask");
     if (modifiers.take("up"))
-        in.run = shuffle<Shuffle::up>;
+        set_shuffle<Shuffle::up>(in);
     else if (modifiers.take("down"))
-        in.run = shuffle<Shuffle::down>;
+        set_shuffle<Shuffle::down>(in);
     else if (modifiers.take("bfly"))
-        in.run = shuffle<Shuffle::butterfly>;
+        set_shuffle<Shuffle::butterfly>(in);
     else if (modifiers.take("idx"))
-        in.run = shuffle<Shuffle::index>;
+        set_shuffle<Shuffle::index>(in);
     else
         throw Unsupported("this mode");
     if (ptx::size_bytes(modifiers.type()) != 4) throw Unsupported("this type");
@@ -273,6 +286,23 @@ constexpr OpRow kRows[] = {
 };
 
 }  // namespace
+
+void shuffle_sources(Warp& warp, const Instruction& in, uint32_t* from) {
+    switch (static_cast<Shuffle>(in.mode)) {
+        case Shuffle::up:
+            sources<Shuffle::up>(warp, in, from);
+            break;
+        case Shuffle::down:
+            sources<Shuffle::down>(warp, in, from);
+            break;
+        case Shuffle::butterfly:
+            sources<Shuffle::butterfly>(warp, in, from);
+            break;
+        case Shuffle::index:
+            sources<Shuffle::index>(warp, in, from);
+            break;
+    }
+}
 
 std::span<const OpRow> warp_rows() { return kRows; }
 

@@ -34,6 +34,9 @@ void gather(Warp& warp, const Instruction& in, Mask active, Body body) {
     }
 }
 
+/// The lane whose value each lane gets by a shfl.
+void shuffle_sources(Warp& warp, const Instruction& in, uint32_t* from);
+
 /// redux.
 void decode_redux(Decoder& decoder, const ptx::Statement& statement, Instruction& in);
 

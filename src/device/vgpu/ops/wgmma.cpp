@@ -4,8 +4,9 @@
 // four parts, reading B once. What the hardware does between the instruction and its wait is done at the instruction.
 // Registers that are touched too early are therefore seen as if waited for, which is also what ptxas makes of them (it
 // inserts waits, and says so). Shared operands are looked at again when the group is first waited for by one of its
-// warps, after all others had a turn: a write in between is a race, whoever did it. The first wait counts because one
-// thread's wait is enough for the program to hand the memory on.
+// warps, after all others had a turn: a write in between is a race, whoever did it. Then they are noted as read, so
+// that a later write has to be ordered behind one of the group's warps. The first wait counts because one thread's wait
+// is enough for the program to hand the memory on.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -203,6 +204,8 @@ bool lets_others_run(Warp& warp, const Instruction& in, Warpgroup& own) {
 
 }  // namespace
 
+bool is_async_product(const Instruction& in) { return dynamic_cast<const Wgmma*>(in.extra) != nullptr; }
+
 void run_wgmma(Warp& warp, const Instruction& in, Mask active) {
     if (!whole_warp(warp, in, active) || !complete(warp, in)) return;
     const auto& wgmma = static_cast<const Wgmma&>(*in.extra);
@@ -257,11 +260,11 @@ void run_wgmma_wait(Warp& warp, const Instruction& in, Mask active) {
     for (const PendingProduct& product : own.pending) {
         if (!ends(product)) continue;
         const auto& wgmma = static_cast<const Wgmma&>(*product.at->extra);
-        const auto unchanged = [&](uint32_t address, uint32_t, uint32_t) {
-            return block.shared.check_unchanged(warp, *product.at, address, 16, product.stamp);
+        const auto ended = [&](uint32_t address, uint32_t, uint32_t) {
+            return block.shared.end_read(warp, *product.at, address, 16, product.stamp);
         };
-        if (wgmma.a.empty() && !each_chunk(operand_a(wgmma, product.descriptors[0]), unchanged)) return;
-        if (!each_chunk(operand_b(wgmma, product.descriptors[1]), unchanged)) return;
+        if (wgmma.a.empty() && !each_chunk(operand_a(wgmma, product.descriptors[0]), ended)) return;
+        if (!each_chunk(operand_b(wgmma, product.descriptors[1]), ended)) return;
     }
     std::erase_if(own.pending, ends);
     std::fill(std::begin(own.gave_way), std::end(own.gave_way), uint8_t{0});

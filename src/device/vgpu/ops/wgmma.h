@@ -22,6 +22,9 @@ struct Wgmma : Extra {
     uint32_t metadata = 0;  // register offset
 };
 
+/// Whether an instruction is one of these, however it is wrapped.
+bool is_async_product(const Instruction& in);
+
 void run_wgmma(Warp& warp, const Instruction& in, Mask active);
 void run_wgmma_fence(Warp& warp, const Instruction& in, Mask active);
 void run_wgmma_commit(Warp& warp, const Instruction& in, Mask active);
