@@ -108,10 +108,19 @@ using ::round; using ::rint; using ::copysign; using ::ldexp; using ::isnan; usi
 constexpr char kEmpty[] = "#pragma once\n";
 constexpr char kStdlib[] = "#pragma once\n#include <stddef.h>\n";
 
+// The driver's header declares host functions, which NVRTC refuses. Kernels want its type of a tensor map.
+constexpr char kCuda[] = R"(#pragma once
+#define CUDA_VERSION (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)
+typedef struct CUtensorMap_st {
+    alignas(64) unsigned long long opaque[16];
+} CUtensorMap;
+)";
+
 constexpr StandardHeader kHeaders[] = {
-    {"stdint.h", kStdint}, {"cstdint", kCstdint}, {"stddef.h", kStddef}, {"cstddef", kCstddef}, {"limits.h", kLimits},
-    {"climits", kLimits},  {"float.h", kFloat},   {"cfloat", kFloat},    {"math.h", kMath},     {"cmath", kCmath},
-    {"assert.h", kEmpty},  {"cassert", kEmpty},   {"stdio.h", kEmpty},   {"cstdio", kEmpty},    {"stdlib.h", kStdlib},
+    {"stdint.h", kStdint}, {"cstdint", kCstdint}, {"stddef.h", kStddef}, {"cstddef", kCstddef},
+    {"limits.h", kLimits}, {"climits", kLimits},  {"float.h", kFloat},   {"cfloat", kFloat},
+    {"math.h", kMath},     {"cmath", kCmath},     {"assert.h", kEmpty},  {"cassert", kEmpty},
+    {"stdio.h", kEmpty},   {"cstdio", kEmpty},    {"stdlib.h", kStdlib}, {"cuda.h", kCuda},
 };
 
 }  // namespace

@@ -31,7 +31,7 @@ class Habits(Case):
                 ("stdint.h", "INT32_MAX == 2147483647 && UINT64_C(1) << 40 > UINT32_MAX", 1), ("cstdint", "sizeof(std::uint8_t)", 1),
                 ("limits.h", "INT_MIN + INT_MAX", -1), ("float.h", "FLT_MAX + FLT_MAX > FLT_MAX && FLT_EPSILON + 1 > 1", 1),
                 ("math.h", "isinf(INFINITY) && isnan(NAN) && sinf(float(M_PI_2)) == 1", 1), ("cmath", "std::sqrt(16.0f) + std::fabs(-2.0)", 6),
-                ("cstddef", "sizeof(std::ptrdiff_t)", 8), ("cassert", "(assert(true), 3)", 3), ("cuda.h", "CUDA_VERSION / 1000", 13)):
+                ("cstddef", "sizeof(std::ptrdiff_t)", 8), ("cassert", "(assert(true), 3)", 3), ("cuda.h", "CUDA_VERSION / 1000 + sizeof(CUtensorMap)", 141)):
             self.assertEqual(self.value(f"#include <{include}>", expression), wanted, include)
 
     def test_lines_are_those_of_the_file(self):
