@@ -296,18 +296,17 @@ bool RaceRequest::report(Slot slot, uint64_t granule) {
     // The lower line in the file is shown first, so that the report does not depend on which access came first.
     const auto key = [](const Party& party) { return std::tuple(~party.line, party.block, party.thread); };
     const bool same_block = mine.block == theirs.block;
-    const bool same_thread = same_block && mine.thread == theirs.thread;
     std::string why = reason(earlier);
     if (key(theirs) < key(mine)) std::swap(mine, theirs);
     const uint64_t offset = std::max(address_[thread_ % kLanes] - buffer_.base, granule << shadow_.shift);
     block.raise(
         mine.line, mine.thread, 1,
         {.check = Check::global_race,
-         .message = same_thread ? fmt::format("a thread reads byte {} of buffer {} that it has written: {}", offset,
-                                              buffer_.name, why)
-                                : fmt::format("two threads of {} access byte {} of buffer {} in no order, and {}: {}",
-                                              same_block ? "a block" : "different blocks", offset, buffer_.name,
-                                              both_write ? "both write" : "one of them writes", why),
+         .message = stale_ ? fmt::format("byte {} of buffer {} is read after the launch has written it: {}", offset,
+                                         buffer_.name, why)
+                           : fmt::format("two threads of {} access byte {} of buffer {} in no order, and {}: {}",
+                                         same_block ? "a block" : "different blocks", offset, buffer_.name,
+                                         both_write ? "both write" : "one of them writes", why),
          .buffer = buffer_.name,
          .byte_offset = static_cast<int64_t>(address_[thread_ % kLanes] - buffer_.base),
          .bytes = width_,
