@@ -70,6 +70,7 @@ class Judge : public Evaluator {
             }
             Judged judged = session_.judge(candidate, std::move(next->built), depth, true, stop);
             if (judged.stopped) return;
+            if (next->filtered) judged.evaluation.profile = std::move(next->filtered->profile);
             judged.evaluation.filter = std::move(next->filtered);
             done(std::move(judged.evaluation));
         }

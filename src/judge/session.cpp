@@ -11,6 +11,7 @@
 #include "build/builder.h"
 #include "build/sass.h"
 #include "device/limits.h"
+#include "device/profile.h"
 #include "judge/estimate.h"
 #include "judge/rules.h"
 #include "judge/statistics.h"
@@ -83,6 +84,15 @@ std::vector<BuiltLaunch> built_launches(const Program& program) {
 
 }  // namespace
 
+Profile profile_of(const std::vector<BuiltLaunch>& launches, std::shared_ptr<const Counters> counters,
+                   const DeviceInfo& gpu) {
+    std::vector<LaunchShape> shapes;
+    for (const BuiltLaunch& launch : launches)
+        shapes.push_back(shape_of(launch.kernel, launch.grid.volume(), static_cast<uint32_t>(launch.block.volume()),
+                                  launch.dynamic_shared_bytes, launch.resources, gpu));
+    return profile_of(std::move(counters), std::move(shapes), gpu);
+}
+
 Session::Session(Task task, std::unique_ptr<Device> device, Builder& builder, JudgeOptions options)
     : task_(std::move(task)),
       device_(std::move(device)),
@@ -130,8 +140,9 @@ void Session::open() {
 
 Order Session::order(const Candidate& candidate, Depth depth) const {
     // PTX is enough to screen on the virtual GPU, at half the time; a cubin tells registers and spills.
-    const CompileOptions options{.target = options_.target,
-                                 .cubin = info().kind == DeviceKind::cuda || depth == Depth::whole};
+    const CompileOptions options{
+        .target = options_.target,
+        .cubin = options_.resources || info().kind == DeviceKind::cuda || depth == Depth::whole};
     return order_of(candidate, task_, built_axes(depth), limits_, options);
 }
 
@@ -153,6 +164,9 @@ Judged Session::judge(const Candidate& candidate, Built built, Depth depth, bool
         if (depth == Depth::whole) sass = std::async(std::launch::async, sass_facts, built.binaries.front());
         judge_built(judged, std::move(built), depth, stop_at_failure, stop);
         if (sass.valid()) evaluation.facts.sass = sass.get();
+        if (judged.counters)
+            evaluation.profile =
+                shown(profile_of(judged.launches, judged.counters, info()), candidate.file->text, false);
     }
     cases_.trim();
     evaluation.judge_seconds = seconds_since(start);
