@@ -76,7 +76,7 @@ class Conversation final : public ModelProposer {
     }
 
     std::optional<ModelUse> model_use() const override {
-        ModelUse use{.model = parts_.name, .problems = problems_, .off = off_};
+        ModelUse use{.model = parts_.name ? parts_.name() : "", .problems = problems_, .off = off_};
         if (parts_.spent) {
             const Spent spent = parts_.spent();
             use.calls = spent.calls;

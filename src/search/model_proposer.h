@@ -29,7 +29,7 @@ struct ModelParts {
     std::function<void(const std::string&)> say{};         // of a call that failed, a line each
     std::function<void(std::string_view)> asking{};        // a step begins; "" when it ended
     std::function<Spent()> spent{};
-    std::string name{};  // of the model
+    std::function<std::string()> name{};  // of the model
 };
 
 class ModelProposer : public Proposer {

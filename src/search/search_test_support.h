@@ -59,7 +59,7 @@ class ScriptedJudge final : public Evaluator {
             asked.push_back(candidate.digest);
             Evaluation evaluation{.digest = candidate.digest,
                                   .task = "test_copy",
-                                  .idea = candidate.file->name,
+                                  .idea = candidate.file->idea.empty() ? candidate.file->name : candidate.file->idea,
                                   .tunables = candidate.point,
                                   .device = "vgpu sm_90",
                                   .target = "sm_90",
