@@ -1,6 +1,7 @@
 #include "cli/run_model.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"

@@ -24,7 +24,7 @@ Json to_json(const IndexQuery& query, bool whole) {
             {"whole", whole}};
 }
 
-Json to_json(const Document& document) {
+Json to_json(const ShownDocument& document) {
     return {{"document", json_text(document.found.document)},
             {"kind", document.found.kind},
             {"score", json_number(document.found.score)},
@@ -32,8 +32,8 @@ Json to_json(const Document& document) {
             {"text", json_text(document.text)}};
 }
 
-Document document_from_json(const Json& json) {
-    Document document;
+ShownDocument document_from_json(const Json& json) {
+    ShownDocument document;
     json.at("document").get_to(document.found.document);
     json.at("kind").get_to(document.found.kind);
     document.found.score = number_from_json(json.at("score"));
@@ -51,7 +51,7 @@ Documents::Documents(const KernelIndex& index, std::filesystem::path file) : ind
     for (const std::string_view line : split_lines(std::string_view(text).substr(0, text.rfind('\n') + 1))) {
         try {
             const Json json = Json::parse(line);
-            std::vector<Document> documents;
+            std::vector<ShownDocument> documents;
             for (const Json& one : json.at("documents")) documents.push_back(document_from_json(one));
             known_[dump(json.at("query"))] = std::move(documents);
         } catch (const Json::exception& problem) {
@@ -60,16 +60,16 @@ Documents::Documents(const KernelIndex& index, std::filesystem::path file) : ind
     }
 }
 
-const std::vector<Document>& Documents::find(const IndexQuery& query, bool whole) {
+const std::vector<ShownDocument>& Documents::find(const IndexQuery& query, bool whole) {
     const Json asked = to_json(query, whole);
     const auto known = known_.find(dump(asked));
     if (known != known_.end()) return known->second;
-    std::vector<Document> documents;
+    std::vector<ShownDocument> documents;
     Json list = Json::array();
     for (Found& found : index_.query(query)) {
         std::string text = whole ? index_.text(found.document) : "";
         if (text.size() > kMostTextBytes) continue;
-        list.push_back(to_json(Document{std::move(found), std::move(text)}));
+        list.push_back(to_json(ShownDocument{std::move(found), std::move(text)}));
         documents.push_back(document_from_json(list.back()));
     }
     append_line(file_, dump({{"query", asked}, {"documents", list}}));

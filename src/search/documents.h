@@ -13,7 +13,7 @@
 
 namespace recuda {
 
-struct Document {
+struct ShownDocument {
     Found found;
     std::string text;  // whole, bounded; "" where only an excerpt is wanted
 };
@@ -24,12 +24,12 @@ class Documents {
     Documents(const KernelIndex& index, std::filesystem::path file);
 
     /// The excerpts, and with `whole` the texts.
-    const std::vector<Document>& find(const IndexQuery& query, bool whole);
+    const std::vector<ShownDocument>& find(const IndexQuery& query, bool whole);
 
  private:
     const KernelIndex& index_;
     std::filesystem::path file_;
-    std::map<std::string, std::vector<Document>> known_;  // by query
+    std::map<std::string, std::vector<ShownDocument>> known_;  // by query
 };
 
 }  // namespace recuda

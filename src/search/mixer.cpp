@@ -137,11 +137,11 @@ class Retrieved final : public Proposer {
                                .family = task_.family,
                                .kinds = {"kernel", "candidate"},
                                .at_most = at_most_};
-        for (const Document& document : documents_.find(query, true)) take(document);
+        for (const ShownDocument& document : documents_.find(query, true)) take(document);
     }
 
     /// A document that is no kernel file of this op, or that the space has already, is left alone.
-    void take(const Document& document) {
+    void take(const ShownDocument& document) {
         for (const Language language : {Language::cuda, Language::triton}) {
             const Draft draft{with_task(document.text, language, task_.name), language};
             const ReadDraft read = read_draft(draft, task_);

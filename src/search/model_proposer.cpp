@@ -159,7 +159,7 @@ class Conversation final : public ModelProposer {
     std::vector<const Evaluation*> leaders() const {
         std::map<size_t, const Evaluation*> best;
         for (const Evaluation& one : screened_) {
-            const std::optional<Place> place = parts_.space.place(one.digest);
+            const std::optional<ArmPoint> place = parts_.space.place(one.digest);
             if (!place || one.outcome != Outcome::correct) continue;
             const Evaluation*& leader = best[place->arm];
             if (leader == nullptr || ranks_before(one, *leader)) leader = &one;

@@ -115,7 +115,7 @@ std::optional<Candidate> Space::add(std::shared_ptr<const KernelFile> file, Orig
     arms_.push_back(std::move(arm));
     const size_t added = arms_.size() - 1;
     for (size_t i = 0; i < arms_.back().points.size(); ++i) {
-        const Place place{added, i};
+        const ArmPoint place{added, i};
         if (const std::string digest = candidate(place).digest; digests_.emplace(digest, place).second)
             places_.emplace(place, digest);
     }
@@ -127,7 +127,7 @@ size_t Space::size() const {
                            [](size_t sum, const Arm& arm) { return sum + arm.points.size(); });
 }
 
-Candidate Space::candidate(Place place) const {
+Candidate Space::candidate(ArmPoint place) const {
     const Arm& arm = arms_[place.arm];
     const bool first = place.index == 0;
     std::string parent = first && !arm.parent.empty() ? arm.parent : arm.file->name;
@@ -138,7 +138,7 @@ Candidate Space::candidate(Place place) const {
     return candidate;
 }
 
-std::optional<Place> Space::place(const std::string& digest) const {
+std::optional<ArmPoint> Space::place(const std::string& digest) const {
     const auto found = digests_.find(digest);
     return found == digests_.end() ? std::nullopt : std::optional(found->second);
 }

@@ -38,10 +38,10 @@ struct Arm {
 };
 
 /// A point of an arm.
-struct Place {
+struct ArmPoint {
     size_t arm = 0, index = 0;
     // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the comparison for a pointer
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const ArmPoint&) const = default;
 };
 
 class Space {
@@ -61,13 +61,13 @@ class Space {
     size_t distinct() const { return digests_.size(); }
 
     /// The candidate of a point: of the arm's origin at its first one, else the tuner's work.
-    Candidate candidate(Place place) const;
+    Candidate candidate(ArmPoint place) const;
 
     /// Where the candidate of that digest is; the first of equal ones. None where it is not.
-    std::optional<Place> place(const std::string& digest) const;
+    std::optional<ArmPoint> place(const std::string& digest) const;
 
     /// Whether it is not the same candidate as an earlier place.
-    bool is_first(Place place) const { return places_.contains(place); }
+    bool is_first(ArmPoint place) const { return places_.contains(place); }
 
     const std::vector<Axes>& workloads() const { return workloads_; }
     const DeviceLimits& limits() const { return limits_; }
@@ -76,8 +76,8 @@ class Space {
     std::vector<Axes> workloads_;
     DeviceLimits limits_;
     uint64_t seed_;
-    std::map<std::string, Place> digests_;
-    std::map<Place, std::string> places_;  // those of `digests_`
+    std::map<std::string, ArmPoint> digests_;
+    std::map<ArmPoint, std::string> places_;  // those of `digests_`
     std::vector<Arm> arms_;
     std::vector<std::string> notes_;
 };

@@ -45,7 +45,7 @@ Prompt Prompts::begun(const char* path) const {
 void Prompts::add_notes(Prompt& prompt, const IndexQuery& query) const {
     std::string notes;
     if (parts_.documents != nullptr && query.at_most > 0)
-        for (const Document& document : parts_.documents->find(query, false)) {
+        for (const ShownDocument& document : parts_.documents->find(query, false)) {
             notes += fmt::format("{} `{}`:\n{}", document.found.kind, one_line(document.found.document, 200),
                                  fenced(shown_text(document.found.excerpt, kMostExcerptBytes)));
             prompt.documents.push_back(document.found.document);
