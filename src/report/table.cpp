@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "report/model_section.h"
 #include "task/task.h"
 
 namespace recuda {
@@ -182,6 +183,10 @@ std::string summary(const RunResult& result, Colours colours, size_t most) {
     } else {
         text += "no right kernel was found\n";
     }
+    if (result.model)
+        text += fmt::format("model: {} calls, {} tokens{}\n", result.model->calls,
+                            result.model->input_tokens + result.model->output_tokens,
+                            result.model->against_seed ? "; " + shown(*result.model->against_seed) : "");
     return text + fmt::format("ended: {} ({:.1f} s)\n", ending(result), result.seconds);
 }
 
