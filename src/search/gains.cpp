@@ -17,7 +17,29 @@ StepGain& step_named(std::vector<StepGain>& steps, const std::string& step) {
     return steps.emplace_back(StepGain{.step = step});
 }
 
+/// A tuner's candidate has its file's first point as parent, by digest, where it is a model's or the index's; a seed by
+/// name.
+Origin side_of(const Evaluation& one, const ByDigest& known) {
+    if (one.origin != Origin::tuner) return one.origin;
+    const auto parent = known.find(one.parent);
+    return parent == known.end() ? Origin::seed : parent->second.origin;
+}
+
+const Evaluation* best_of(Origin side, std::span<const Evaluation* const> right, const ByDigest& known) {
+    const auto found =
+        std::find_if(right.begin(), right.end(), [&](const Evaluation* one) { return side_of(*one, known) == side; });
+    return found == right.end() ? nullptr : *found;
+}
+
 }  // namespace
+
+const Evaluation* best_of_model(std::span<const Evaluation* const> right, const ByDigest& known) {
+    return best_of(Origin::model, right, known);
+}
+
+const Evaluation* best_of_seeds(std::span<const Evaluation* const> right, const ByDigest& known) {
+    return best_of(Origin::seed, right, known);
+}
 
 void add_gains(ModelUse& use, std::span<const Evaluation> screened) {
     const Evaluation* best = nullptr;
@@ -52,7 +74,7 @@ std::optional<ModelAgainstSeed> compared(const Evaluation& model, const Evaluati
         pair.ratio = mean(log_ratio);
         pair.low = mean(log_low);
         pair.high = mean(log_high);
-        pair.evidence = "medians of one session and the ends of their intervals: no proof";
+        pair.evidence = "medians, each measured by itself, and the ends of their intervals: no proof";
         return pair;
     }
     if (!model.estimate || !seed.estimate || !(*model.estimate > 0)) return std::nullopt;

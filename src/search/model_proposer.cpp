@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "evaluation/words.h"
 #include "lm/program.h"
+#include "search/choice.h"
 #include "search/space.h"
 #include "search/steps/answer.h"
 #include "search/steps/diagnostics.h"
@@ -19,7 +20,7 @@
 namespace recuda {
 namespace {
 
-constexpr size_t kFailuresInARow = 3, kMostImprovements = 2, kMostPartners = 4;
+constexpr size_t kFailuresInARow = 3;
 
 /// A candidate of the model's.
 struct Made {
@@ -130,64 +131,31 @@ class Conversation final : public ModelProposer {
             failures_.pop_back();
             return {parts_.prompts.repair(failure), "repair", failure.digest, failure.repairs + 1};
         }
-        const std::vector<const Evaluation*> right = leaders();
-        const auto pair = pair_to_combine(right);
-        const auto due = [&](const char* step, double share) {
-            const auto asked = asked_.find(step);
-            return (asked == asked_.end() ? 1.0 : static_cast<double>(asked->second) + 1) / share;
-        };
-        const double propose = due("propose", policy_.shares.propose),
-                     improve = right.empty() ? INFINITY : due("improve", policy_.shares.improve),
-                     combine = pair ? due("combine", policy_.shares.combine) : INFINITY;
+        choice_.look(screened_, parts_.space);
+        const Evaluation* best = choice_.to_improve();
+        const std::optional<Choice::Pair> pair = choice_.to_combine();
+        const double propose = due("propose", policy_.shares.propose, true),
+                     improve = due("improve", policy_.shares.improve, best != nullptr),
+                     combine = due("combine", policy_.shares.combine, pair.has_value());
         if (propose <= std::min(improve, combine)) return {parts_.prompts.propose(screened_), "propose", "", 0};
         if (combine < improve) {
-            combined_.insert({pair->first->digest, pair->second->digest});
+            choice_.combined(*pair);
             return {parts_.prompts.combine(shown(*pair->first), shown(*pair->second), screened_), "combine",
                     pair->first->digest, 0};
         }
-        const Evaluation& best = one_to_improve(right);
-        ++improved_[best.digest];
-        return {parts_.prompts.improve(shown(best), screened_), "improve", best.digest, 0};
+        choice_.improved(*best);
+        return {parts_.prompts.improve(shown(*best), screened_), "improve", best->digest, 0};
+    }
+
+    /// How far a step has come, by its share; infinite for one that cannot be taken.
+    double due(const char* step, double share, bool possible) const {
+        const auto asked = asked_.find(step);
+        return possible ? (asked == asked_.end() ? 1.0 : static_cast<double>(asked->second) + 1) / share : INFINITY;
     }
 
     Shown shown(const Evaluation& evaluation) const {
         const auto made = made_.find(evaluation.digest);
         return {evaluation, made == made_.end() ? parts_.source(evaluation) : made->second.file->text};
-    }
-
-    /// The best right candidate of each kernel file, best first.
-    std::vector<const Evaluation*> leaders() const {
-        std::map<size_t, const Evaluation*> best;
-        for (const Evaluation& one : screened_) {
-            const std::optional<ArmPoint> place = parts_.space.place(one.digest);
-            if (!place || one.outcome != Outcome::correct) continue;
-            const Evaluation*& leader = best[place->arm];
-            if (leader == nullptr || ranks_before(one, *leader)) leader = &one;
-        }
-        std::vector<const Evaluation*> all;
-        for (const auto& [arm, leader] : best) all.push_back(leader);
-        std::stable_sort(all.begin(), all.end(),
-                         [](const Evaluation* a, const Evaluation* b) { return ranks_before(*a, *b); });
-        return all;
-    }
-
-    /// The best that was not improved a few times already; when all of the first were, the best.
-    const Evaluation& one_to_improve(const std::vector<const Evaluation*>& right) const {
-        for (size_t i = 0; i < std::min(right.size(), kMostPartners); ++i) {
-            const auto count = improved_.find(right[i]->digest);
-            if (count == improved_.end() || count->second < kMostImprovements) return *right[i];
-        }
-        return *right.front();
-    }
-
-    using Pair = std::pair<const Evaluation*, const Evaluation*>;
-    std::optional<Pair> pair_to_combine(const std::vector<const Evaluation*>& right) const {
-        const size_t count = std::min(right.size(), kMostPartners);
-        for (size_t second = 1; second < count; ++second)
-            for (size_t first = 0; first < second; ++first)
-                if (!combined_.contains({right[first]->digest, right[second]->digest}))
-                    return Pair{right[first], right[second]};
-        return std::nullopt;
     }
 
     std::optional<FieldValues> answered(const Ask& ask, const std::stop_token& stop) {
@@ -309,8 +277,7 @@ class Conversation final : public ModelProposer {
     std::map<std::string, Made> made_;      // by digest
     std::vector<Failure> failures_;         // not yet repaired
     std::map<std::string, size_t> asked_;   // answers by step
-    std::map<std::string, size_t> improved_;
-    std::set<std::pair<std::string, std::string>> combined_;
+    Choice choice_;
     std::map<std::string, uint64_t> repeats_;  // of a prompt
     std::vector<std::string> problems_;
     std::string off_;  // why it is asked no more

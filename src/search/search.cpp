@@ -1,3 +1,12 @@
+// The order of things, and where each is done:
+//
+//   retrieve, propose   Proposer (search/mixer.h): seeds, tuner, index, and a model that also repairs what failed
+//   build, verify,      Evaluator::evaluate with Depth::screen; every evaluation is recorded before anybody sees it
+//   screen              and is what the next proposal follows from
+//   race                Evaluator::rank, where there is a clock
+//   judge whole         Evaluator::evaluate with Depth::whole, the finalists
+//   prove               Evaluator::prove, the winner
+//   record              RunFolder
 #include "search/search.h"
 
 #include <algorithm>
@@ -148,24 +157,11 @@ class Search {
     /// The best few, and where a model took part its best one and the best seed: both are told of, whoever wins.
     std::vector<const Evaluation*> with_rivals(std::vector<const Evaluation*> finalists) const {
         if (!proposer_.model_use()) return finalists;
-        for (const Origin side : {Origin::model, Origin::seed})
-            if (const Evaluation* best = best_of(side);
-                best != nullptr && std::find(finalists.begin(), finalists.end(), best) == finalists.end())
+        const std::vector<const Evaluation*> right = right_ones();
+        for (const Evaluation* best : {best_of_model(right, screened_), best_of_seeds(right, screened_)})
+            if (best != nullptr && std::find(finalists.begin(), finalists.end(), best) == finalists.end())
                 finalists.push_back(best);
         return finalists;
-    }
-
-    /// The best right one of that origin, or null. What a tuner made of a seed is a seed's here.
-    const Evaluation* best_of(Origin side) const {
-        for (const Evaluation* one : right_ones())
-            if ((one->origin == Origin::tuner ? side_of_tuned(*one) : one->origin) == side) return one;
-        return nullptr;
-    }
-
-    /// Whose file a tuner's candidate is a point of: its parent is a model's candidate by digest, else a seed by name.
-    Origin side_of_tuned(const Evaluation& tuned) const {
-        const auto parent = screened_.find(tuned.parent);
-        return parent == screened_.end() ? Origin::seed : parent->second.origin;
     }
 
     /// What a model did, with what came of it.
@@ -173,7 +169,8 @@ class Search {
         std::optional<ModelUse> use = proposer_.model_use();
         if (!use) return use;
         add_gains(*use, history_);
-        const Evaluation *model = best_of(Origin::model), *seed = best_of(Origin::seed);
+        const std::vector<const Evaluation*> right = right_ones();
+        const Evaluation *model = best_of_model(right, screened_), *seed = best_of_seeds(right, screened_);
         if (model != nullptr && seed != nullptr) use->against_seed = compared(last(model->digest), last(seed->digest));
         return use;
     }
@@ -305,19 +302,6 @@ class Search {
 };
 
 }  // namespace
-
-std::string shown(const SearchOptions& options) {
-    return dump(Json{{"preset", options.preset},
-                     {"num_candidates", options.num_candidates},
-                     {"repair_attempts", options.repair_attempts},
-                     {"time_limit_s", options.time_limit_s},
-                     {"seed", options.seed},
-                     {"enable_retrieval", options.retrieval},
-                     {"program", json_text(options.program)},
-                     {"policy", json_text(options.policy)},
-                     {"baselines", options.baselines},
-                     {"finalists", options.finalists}});
-}
 
 RunResult search(const SearchParts& parts, const SearchOptions& options, const std::stop_token& stop,
                  const std::function<void(const SearchProgress&)>& progress) {
