@@ -101,6 +101,8 @@ my_kernel(const __nv_bfloat16* x, const __nv_bfloat16* w, __nv_bfloat16* y, floa
   (`int`). Expressions know the axes, tunables, `SMS` and `MAX_SHARED`, `+ - * / %`, comparisons, `&& || !`,
   `ceil_div(a, b)`, `pow2_ceil(a)`, `log2(a)`, `min(a, b)`, `max(a, b)`.
 - Constant axes and tunables are macros in the source; an axis that varies (`T`) is no macro and must be an argument.
+- Macros too: the storage type of each tensor (`x_t`), and of an option `rounding` with values `one` and `two`
+  `ROUNDING_ONE` and `ROUNDING_TWO`, each 0 or 1.
 - Pointers are aligned to 256 bytes. The source is compiled by NVRTC as C++17, with CUDA's own headers only
   (`cuda_bf16.h`, `cuda_fp16.h`, cooperative groups, CUB's block and warp headers, libcu++).
 - It holds device code alone: no host functions or variables, no `main`, no `<<<...>>>` in the source, no mutable
