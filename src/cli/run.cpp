@@ -52,7 +52,8 @@ struct RunWords {
         line.option("--time-limit", "S", time_limit_s, "Seconds after which the search ends with what it has (none)");
         line.flag("--enable-retrieval", retrieval,
                   "Use the kernel index (cuda-rlm index build): its kernels as candidates, its notes in prompts");
-        line.option("--program", "NAME", program, "Language-model program (kernel-search)");
+        line.option("--program", "NAME", program,
+                    "Language-model program: kernel-search, or rlm, which explores before a proposal");
         line.option("--policy", "F", policy, "Policy that steers the search, a JSON file");
         lm.declare(line);
         line.option("--baselines", "a,b", baselines,
@@ -72,8 +73,10 @@ struct RunWords {
             throw UsageError("--num-candidates takes a number from 1 to 1000000");
         if (repair_attempts < -1 || repair_attempts > 100)
             throw UsageError("--repair-attempts takes a number from 0 to 100");
-        if (program != "kernel-search")
-            throw UsageError("there is no program {}; there is kernel-search", one_line(program, 80));
+        if (const std::vector<std::string> known{"kernel-search", "rlm"};
+            std::find(known.begin(), known.end(), program) == known.end())
+            throw UsageError("there is no program {}{}; there are kernel-search and rlm", one_line(program, 80),
+                             did_you_mean(program, known));
         if (!(time_limit_s >= 0)) throw UsageError("--time-limit takes seconds");
         SearchOptions options{.preset = used_preset,
                               .num_candidates = static_cast<size_t>(num_candidates),
@@ -232,8 +235,11 @@ int run_command(CommandLine& line) {
                     .lm = words.lm.options(),
                     .policy = policy,
                     .retrieval = options.retrieval,
+                    .explores = options.program == "rlm",
+                    .seed = options.seed,
                     .total = options.num_candidates,
-                    .own_program = words.program_of_run()});
+                    .own_program = words.program_of_run(),
+                    .db = words.db});
     const std::filesystem::path main = main_store(words.db);
     check_store(main);
 
@@ -258,6 +264,7 @@ int run_command(CommandLine& line) {
         Proposer& proposer = model.join({.task = task,
                                          .space = space,
                                          .folder = folder,
+                                         .evaluator = *judge,
                                          .tuner = *tuner,
                                          .device = device_words,
                                          .say = [&](const std::string& words) { progress.tell(words); },

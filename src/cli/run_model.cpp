@@ -6,12 +6,14 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/paths.h"
+#include "base/process.h"
 #include "device/device.h"
 #include "lm/program.h"
 #include "retrieval/index.h"
 #include "search/documents.h"
 #include "search/model_proposer.h"
 #include "search/space.h"
+#include "search/steps/explore_step.h"
 #include "search/steps/program.h"
 #include "store/run_folder.h"
 
@@ -31,7 +33,10 @@ bool is_there(const fs::path& path) {
 }  // namespace
 
 RunModel::RunModel(RunModelOptions options) : options_(std::move(options)) {
-    if (options_.retrieval) index_ = std::make_unique<KernelIndex>(index_folder());
+    if (options_.retrieval) {
+        make_index_current(options_.db);
+        index_ = std::make_unique<KernelIndex>(index_folder());
+    }
     if (!has_model()) return;
     program_ = std::make_unique<Program>(kernel_search_program());
     is_saved_ = is_there(state_file());
@@ -57,27 +62,45 @@ Proposer& RunModel::join(const Place& place) {
         options_.lm.record = folder / "prompts";
         options_.lm.cache = cache_folder() / "answers";
         model_ = open_model(options_.preset, options_.lm);
-        proposer_ = make_model_proposer(
-            {.program = *program_,
-             .model = *model_,
-             .task = place.task,
-             .space = place.space,
-             .prompts = Prompts({.task = place.task,
-                                 .device = place.device,
-                                 .documents = documents_.get(),
-                                 .most_documents = options_.policy.retrieved_documents,
-                                 .by_diagnostic = options_.policy.retrieve_by_diagnostic}),
-             .source = [&run = place.folder](const Evaluation& one) { return run.candidate(one).file->text; },
-             .say = place.say,
-             .asking = place.asking,
-             .spent = [this] { return model_->spent(); },
-             .name = [this] { return model_->model(); }},
-            options_.policy);
+        proposer_ = make_model_proposer(parts_of(place), options_.policy);
     }
     if (!proposer_ && !retrieved_) return place.tuner;
     mixer_ = make_mixer({.tuner = place.tuner, .model = proposer_.get(), .retrieved = retrieved_.get()},
                         options_.policy, options_.total);
     return *mixer_;
+}
+
+ModelParts RunModel::parts_of(const Place& place) {
+    const auto source = [&run = place.folder](const Evaluation& one) { return run.candidate(one).file->text; };
+    ModelParts parts{.program = *program_,
+                     .model = *model_,
+                     .task = place.task,
+                     .space = place.space,
+                     .prompts = Prompts({.task = place.task,
+                                         .device = place.device,
+                                         .documents = documents_.get(),
+                                         .most_documents = options_.policy.retrieved_documents,
+                                         .by_diagnostic = options_.policy.retrieve_by_diagnostic}),
+                     .source = source,
+                     .say = place.say,
+                     .asking = place.asking,
+                     .spent = [this] { return model_->spent(); },
+                     .name = [this] { return model_->model(); }};
+    if (!options_.explores) return parts;
+    const ExploreParts exploring{.program = *program_,
+                                 .model = *model_,
+                                 .task = place.task,
+                                 .space = place.space,
+                                 .evaluator = place.evaluator,
+                                 .documents = documents_.get(),
+                                 .source = source,
+                                 .seed = options_.seed,
+                                 .worker = {this_program(), "explore-worker"}};
+    parts.explore = [exploring](const Prompt& prompt, std::span<const Evaluation> screened, const Asking& asking,
+                                const std::stop_token& stop) {
+        return explore_proposal(exploring, prompt, screened, asking, stop);
+    };
+    return parts;
 }
 
 std::optional<Spent> RunModel::spent() const { return model_ ? std::optional(model_->spent()) : std::nullopt; }

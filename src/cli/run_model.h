@@ -15,11 +15,13 @@
 
 namespace recuda {
 
+class Evaluator;
 class KernelIndex;
 class Program;
 class RunFolder;
 class Space;
 struct DeviceInfo;
+struct ModelParts;
 struct Task;
 
 struct RunModelOptions {
@@ -27,14 +29,17 @@ struct RunModelOptions {
     LmOptions lm;
     Policy policy;
     bool retrieval = false;
+    bool explores = false;  // before a proposal: the program `rlm`
+    uint64_t seed = 0;
     size_t total = 0;                   // candidates
     std::filesystem::path own_program;  // of a run that is resumed; "": none
+    std::string db;                     // main store by its option: what the index knows of candidates
 };
 
 class RunModel {
  public:
-    /// Reads what is there to be read: the program's state, the index. Throws Error and UsageError for what cannot be
-    /// used, before there is a run folder.
+    /// Reads what is there to be read: the program's state, the index, which is made current first. Throws Error and
+    /// UsageError for what cannot be used, before there is a run folder.
     explicit RunModel(RunModelOptions options);
     ~RunModel();
 
@@ -42,6 +47,7 @@ class RunModel {
         const Task& task;
         Space& space;
         const RunFolder& folder;
+        Evaluator& evaluator;
         Proposer& tuner;
         std::string device;  // in words
         std::function<void(const std::string&)> say;
@@ -55,6 +61,7 @@ class RunModel {
     std::optional<Spent> spent() const;
 
  private:
+    ModelParts parts_of(const Place& place);
     bool has_model() const { return options_.preset.kind != PresetKind::offline; }
 
     RunModelOptions options_;

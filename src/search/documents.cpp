@@ -65,15 +65,28 @@ const std::vector<ShownDocument>& Documents::find(const IndexQuery& query, bool 
     const auto known = known_.find(dump(asked));
     if (known != known_.end()) return known->second;
     std::vector<ShownDocument> documents;
-    Json list = Json::array();
     for (Found& found : index_.query(query)) {
         std::string text = whole ? index_.text(found.document) : "";
-        if (text.size() > kMostTextBytes) continue;
-        list.push_back(to_json(ShownDocument{std::move(found), std::move(text)}));
-        documents.push_back(document_from_json(list.back()));
+        if (text.size() <= kMostTextBytes) documents.push_back({std::move(found), std::move(text)});
     }
+    return keep(asked, documents);
+}
+
+const std::string& Documents::text(const std::string& document) {
+    const Json asked{{"read", json_text(document)}};
+    const auto known = known_.find(dump(asked));
+    if (known != known_.end()) return known->second.at(0).text;
+    return keep(asked, {{{.document = document}, bounded(index_.text(document), kMostTextBytes)}}).at(0).text;
+}
+
+/// Writes an answer down and gives it back as it is read again.
+std::vector<ShownDocument>& Documents::keep(const Json& asked, const std::vector<ShownDocument>& documents) {
+    Json list = Json::array();
+    for (const ShownDocument& one : documents) list.push_back(to_json(one));
     append_line(file_, dump({{"query", asked}, {"documents", list}}));
-    return known_[dump(asked)] = std::move(documents);
+    std::vector<ShownDocument> kept;
+    for (const Json& one : list) kept.push_back(document_from_json(one));
+    return known_[dump(asked)] = std::move(kept);
 }
 
 }  // namespace recuda

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "retrieval/index.h"
 
 namespace recuda {
@@ -25,8 +26,12 @@ class Documents {
 
     /// The excerpts, and with `whole` the texts.
     const std::vector<ShownDocument>& find(const IndexQuery& query, bool whole);
+    /// The whole text of one, bounded; throws Error for an unknown name.
+    const std::string& text(const std::string& document);
 
  private:
+    std::vector<ShownDocument>& keep(const Json& asked, const std::vector<ShownDocument>& documents);
+
     const KernelIndex& index_;
     std::filesystem::path file_;
     std::map<std::string, std::vector<ShownDocument>> known_;  // by query

@@ -166,12 +166,17 @@ class Conversation final : public ModelProposer {
         if (parts_.asking) parts_.asking(ask.prompt.path);
         std::optional<FieldValues> values;
         try {
-            values = parts_.program.predict(ask.prompt.path, ask.prompt.inputs, parts_.model, asking, stop).values;
+            values =
+                ask.step == "propose" && parts_.explore
+                    ? parts_.explore(ask.prompt, screened_, asking, stop)
+                    : parts_.program.predict(ask.prompt.path, ask.prompt.inputs, parts_.model, asking, stop).values;
+            drafts_in(kernels_of(*values));
             failures_in_a_row_ = 0;
             ++asked_[ask.step];
         } catch (const LmError& fault) {
             failed(fault);
-        } catch (const AnswerError& problem) {
+        } catch (const Error& problem) {
+            values.reset();
             ++asked_[ask.step];
             tell(fmt::format("an answer to {} could not be read: {}", ask.prompt.path, problem.what()));
             count_futile();

@@ -18,6 +18,7 @@ namespace recuda {
 
 class LanguageModel;
 class Program;
+struct Asking;
 
 struct ModelParts {
     const Program& program;
@@ -25,6 +26,9 @@ struct ModelParts {
     const Task& task;
     Space& space;
     Prompts prompts;
+    /// In the place of a proposal's prompt (`--program rlm`); may be empty.
+    std::function<FieldValues(const Prompt&, std::span<const Evaluation>, const Asking&, const std::stop_token&)>
+        explore{};
     std::function<std::string(const Evaluation&)> source;  // the file of a recorded candidate
     std::function<void(const std::string&)> say{};         // of a call that failed, a line each
     std::function<void(std::string_view)> asking{};        // a step begins; "" when it ended

@@ -76,7 +76,7 @@ class ModelRun(Case):
         for word in ("## The language model", "repair", "its best against the best seed", "prompts/0001.prompt.md"):
             self.assertIn(word, report)
         state = json.loads((self.folder / "artifacts/dspy/kernel-search-module/program.json").read_text())
-        self.assertEqual(sorted(state), ["combine.predict", "improve.predict", "metadata", "propose.predict", "repair.predict"])
+        self.assertEqual(sorted(state), ["combine.predict", "explore.extract", "explore.generate_action", "improve.predict", "metadata", "propose.predict", "repair.predict"])
         self.assertTrue((self.folder / "out/program.json").exists())
 
     def test_the_tuner_goes_on_with_what_the_model_gave(self):

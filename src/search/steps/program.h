@@ -5,6 +5,7 @@
 //   repair.predict    a kernel that failed, with its diagnostics
 //   improve.predict   a right kernel, with its findings
 //   combine.predict   two right kernels, with theirs
+//   explore.*         those of lm/explore.h, which take a proposal's place in the program `rlm`
 //
 // Each answers with `reasoning` and `kernel`, one or several kernel files in fenced blocks.
 #pragma once
