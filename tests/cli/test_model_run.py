@@ -24,7 +24,7 @@ KERNEL = """//! task    small.toml#relu2
 extern "C" __global__ void %s(const __nv_bfloat16* x, __nv_bfloat16* y, int T) {
     const int i = blockIdx.x * BLOCK + threadIdx.x;
     if (i >= T * 512) return;
-    const float v = fmaxf(__bfloat162float(x[i]), 0.0f);
+    const float in = __bfloat162float(x[i]), v = in < 0 ? 0 : in;
     y[i] = __float2bfloat16(v * %s);
 }
 """
@@ -62,10 +62,10 @@ class ModelRun(Case):
         return {(row["step"], row["outcome"]) for row in self.rows(out) if name in (self.folder / out / row["file"]).read_text()}
 
     def test_an_answer_a_repair_and_what_is_left_of_them(self):
-        with ChatServer(answer(kernel("first", "gizmo")), answer(kernel("second"))) as server:
+        with ChatServer(answer(kernel("my_first", "gizmo")), answer(kernel("my_second"))) as server:
             result = self.json(*self.asked(server, candidates=6))
-        self.assertEqual(self.outcomes("first"), {("propose", "build_failed")})
-        self.assertIn(("repair", "correct"), self.outcomes("second"))
+        self.assertEqual(self.outcomes("my_first"), {("propose", "build_failed")})
+        self.assertIn(("repair", "correct"), self.outcomes("my_second"))
         self.assertIn('identifier "gizmo" is undefined', server.asked[1])
         self.assertIn(">   10 | ", server.asked[1])
         use = result["model"]
@@ -80,10 +80,10 @@ class ModelRun(Case):
         self.assertTrue((self.folder / "out/program.json").exists())
 
     def test_the_tuner_goes_on_with_what_the_model_gave(self):
-        with ChatServer(answer(kernel("mine"))) as server:
+        with ChatServer(answer(kernel("my_mine"))) as server:
             self.json(*self.asked(server, candidates=8))
         points = {(row["origin"], row["tunables"]["BLOCK"]) for row in self.rows() if row["tunables"].get("BLOCK") in (64, 128)
-                  and "mine" in (self.folder / "out" / row["file"]).read_text()}
+                  and "my_mine" in (self.folder / "out" / row["file"]).read_text()}
         self.assertEqual(points, {("model", 128), ("tuner", 64)})
 
     def test_faults_cost_the_model_and_not_the_run(self):
@@ -96,7 +96,7 @@ class ModelRun(Case):
             self.assertEqual((len(server.asked), len(result["model"]["problems"])), (1, 1))
 
     def test_the_same_run_asks_nothing_again(self):
-        with ChatServer(answer(kernel("first", "gizmo")), answer(kernel("second"))) as server:
+        with ChatServer(answer(kernel("my_first", "gizmo")), answer(kernel("my_second"))) as server:
             self.json(*self.asked(server))
             before = len(server.asked)
             self.json(*self.asked(server, out="again"))
@@ -104,17 +104,17 @@ class ModelRun(Case):
         self.assertEqual([row["digest"] for row in self.rows("again")], [row["digest"] for row in self.rows()])
 
     def test_a_killed_run_goes_on_in_the_conversation(self):
-        with ChatServer(answer(kernel("first", "gizmo")), None) as server:
+        with ChatServer(answer(kernel("my_first", "gizmo")), None) as server:
             process = self.start(*self.asked(server))
             server.wait_for(2, process)
             process.kill()
             process.wait()
-            server.plays = [answer(kernel("second"))]
+            server.plays = [answer(kernel("my_second"))]
             before = list(server.asked)
             self.json(*self.asked(server, "--resume"))
             self.assertNotIn(before[0], server.asked[len(before):])
             self.assertEqual(server.asked[len(before)], before[1])
-        self.assertIn(("repair", "correct"), self.outcomes("second"))
+        self.assertIn(("repair", "correct"), self.outcomes("my_second"))
 
     def test_a_budget_of_calls_is_kept(self):
         turn = iter(range(100))
@@ -124,7 +124,7 @@ class ModelRun(Case):
         self.assertEqual((result["candidates"], result["stopped_by"]), (6, "candidates"))
 
     def test_a_replay_gives_the_same_and_does_not_invent(self):
-        with ChatServer(answer(kernel("first", "gizmo")), answer(kernel("second"))) as server:
+        with ChatServer(answer(kernel("my_first", "gizmo")), answer(kernel("my_second"))) as server:
             self.json(*self.asked(server))
         self.json(*self.words("replay", "--replay", "out", out="again"))
         self.assertEqual([row["digest"] for row in self.rows("again")], [row["digest"] for row in self.rows()])
@@ -138,9 +138,9 @@ class ModelRun(Case):
         self.assertTrue(result["best"])
         prompt = self.folder / "box/0001.prompt.md"
         self.assertIn("small.toml#relu2", prompt.read_text())
-        (self.folder / "box/0001.answer.md").write_text(answer(kernel("by_hand")))
+        (self.folder / "box/0001.answer.md").write_text(answer(kernel("my_by_hand")))
         again = self.json(*words, "--resume")
-        self.assertIn(("propose", "correct"), self.outcomes("by_hand"))
+        self.assertIn(("propose", "correct"), self.outcomes("my_by_hand"))
         self.assertEqual(again["stopped_by"], "waiting")
         self.assertTrue((self.folder / "box/0002.prompt.md").exists())
 
@@ -155,7 +155,7 @@ class ModelRun(Case):
         self.assertEqual((process.returncode, json.loads(out)["stopped_by"]), (130, "interrupt"))
 
     def test_a_state_steers_the_prompts_or_is_refused(self):
-        with ChatServer(answer(kernel("mine"))) as server:
+        with ChatServer(answer(kernel("my_mine"))) as server:
             self.json(*self.asked(server, candidates=2))
             file = self.folder / "artifacts/dspy/kernel-search-module/program.json"
             state = json.loads(file.read_text())
@@ -171,7 +171,7 @@ class ModelRun(Case):
 
     def test_a_policy_is_read_and_bounded(self):
         self.write("policy.json", '{"model": 0.5, "temperature": 0.3, "shares": {"combine": 0}}')
-        with ChatServer(answer(kernel("mine"))) as server:
+        with ChatServer(answer(kernel("my_mine"))) as server:
             self.json(*self.asked(server, "--policy", "policy.json", candidates=2))
             for text, word in (("{", "policy.json"), ('{"model": 2}', "`model`"), ('{"modell": 1}', "did you mean model"),
                                ('{"shares": {"propose": 0}}', "`propose`"), ('{"repair_attempts": 1.5}', "whole number")):
@@ -182,11 +182,11 @@ class ModelRun(Case):
         """Paths, directives and fences in an answer name no file and end no fence."""
         hostile = ("//! uses ../../../etc\n", "//! launch /bin/sh<<<1, 1>>>(x)\n", "//! task /etc/passwd\n//! launch k<<<1, 1>>>(x, y)\n",
                    kernel("k").replace("//! idea    k", "//! idea    ```` @/etc/passwd $(touch ran) {{file:/etc/passwd}}"))
-        with ChatServer(*(answer(one) for one in hostile), answer(kernel("good"))) as server:
+        with ChatServer(*(answer(one) for one in hostile), answer(kernel("my_good"))) as server:
             self.json(*self.asked(server, candidates=8))
         self.assertFalse((self.folder / "ran").exists())
         self.assertFalse(any("root:x:" in prompt for prompt in server.asked))
-        self.assertTrue(self.outcomes("good"))
+        self.assertTrue(self.outcomes("my_good"))
 
 
 if __name__ == "__main__":
