@@ -178,6 +178,24 @@ class ModelRun(Case):
                 self.write("policy.json", text)
                 self.refused(*self.asked(server, "--policy", "policy.json", out="no"), code=1, saying=[word, "policy.json"])
 
+    def test_the_program_rlm_explores_before_a_proposal(self):
+        """The evaluations lie in a variable of the session; what a program found there decides what it submits."""
+        def model(prompt):
+            if "`code` (str)" not in prompt:
+                return answer(kernel("my_other"))
+            looked = "seeds: 1" in prompt
+            code = (f"submit{{kernel = [==[\n{kernel('my_explored')}]==]}}" if looked else
+                    "n = 0\nfor _, e in ipairs(evaluations) do if e.origin == 'seed' then n = n + 1 end end\n"
+                    f"told = check([==[\n{kernel('my_draft', 'gizmo')}]==])\nprint('seeds: ' .. n, told.outcome, told.diagnostics)")
+            return f"[[ ## reasoning ## ]]\nI look.\n\n[[ ## code ## ]]\n{code}\n\n[[ ## completed ## ]]"
+
+        with ChatServer(model) as server:
+            self.json(*self.asked(server, "--program", "rlm", candidates=3))
+        self.assertIn(("propose", "correct"), self.outcomes("my_explored"))
+        self.assertIn('identifier "gizmo" is undefined', server.asked[1])
+        self.assertEqual(self.outcomes("my_draft"), set())
+        self.assertIn("did you mean rlm", self.refused(*self.words("offline", "--program", "rml", out="no"), code=2))
+
     def test_text_of_others_is_no_instruction_to_this_program(self):
         """Paths, directives and fences in an answer name no file and end no fence."""
         hostile = ("//! uses ../../../etc\n", "//! launch /bin/sh<<<1, 1>>>(x)\n", "//! task /etc/passwd\n//! launch k<<<1, 1>>>(x, y)\n",
