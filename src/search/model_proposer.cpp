@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "base/digest.h"
 #include "base/json.h"
@@ -57,7 +58,7 @@ class Conversation final : public ModelProposer {
         learn(screened);
         awaited_ = false;
         while (at_most > 0 && !is_off() && !stop.stop_requested()) {
-            const Ask ask = next();
+            const Ask ask = pending_ ? *std::exchange(pending_, std::nullopt) : next();
             const std::optional<FieldValues> answer = answered(ask, stop);
             if (!answer) continue;
             std::vector<Candidate> candidates = taken(ask, *answer, at_most);
@@ -159,8 +160,9 @@ class Conversation final : public ModelProposer {
     }
 
     std::optional<FieldValues> answered(const Ask& ask, const std::stop_token& stop) {
+        uint64_t& repeats = repeats_[sha256(ask.prompt.path + dump(Json(ask.prompt.inputs)))];
         Asking asking{.temperature = policy_.temperature,
-                      .rollout = repeats_[sha256(ask.prompt.path + dump(Json(ask.prompt.inputs)))]++,
+                      .rollout = repeats++,
                       .documents = ask.prompt.documents,
                       .accept = [](const FieldValues& values) { drafts_in(kernels_of(values)); }};
         if (parts_.asking) parts_.asking(ask.prompt.path);
@@ -174,7 +176,12 @@ class Conversation final : public ModelProposer {
             failures_in_a_row_ = 0;
             ++asked_[ask.step];
         } catch (const LmError& fault) {
-            failed(fault);
+            // The same question again, so that a resumed run, whose record lacks it, asks the same ones.
+            if (fault.fault != LmFault::bad_request) {
+                pending_ = ask;
+                --repeats;
+            }
+            if (!stop.stop_requested()) failed(fault);
         } catch (const Error& problem) {
             values.reset();
             ++asked_[ask.step];
@@ -189,8 +196,6 @@ class Conversation final : public ModelProposer {
         switch (fault.fault) {
             case LmFault::no_record:
                 throw fault;
-            case LmFault::stopped:
-                return;
             case LmFault::waiting:
                 awaited_ = true;
                 return;
@@ -281,6 +286,7 @@ class Conversation final : public ModelProposer {
     std::set<std::string> known_;           // digests of candidates, and of texts that are none
     std::map<std::string, Made> made_;      // by digest
     std::vector<Failure> failures_;         // not yet repaired
+    std::optional<Ask> pending_;            // got no answer
     std::map<std::string, size_t> asked_;   // answers by step
     Choice choice_;
     std::map<std::string, uint64_t> repeats_;  // of a prompt

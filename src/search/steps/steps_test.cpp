@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "evaluation/evaluation.h"
+#include "lm/adapter.h"
 #include "search/gains.h"
 #include "search/policy.h"
 #include "search/search_test_support.h"
