@@ -90,7 +90,10 @@ class Judge : public Evaluator {
     std::optional<Evaluation> prove(const Candidate& candidate, Evaluation whole, const Promotion& promotion) override {
         if (!measures_time() || promotion.stop.stop_requested()) return std::nullopt;
         session_.open();
-        return session_.prove(std::move(whole), std::move(built({&candidate, 1}, Depth::whole).front()), promotion);
+        std::optional<Built> rival;
+        if (promotion.rival) rival = std::move(built({&promotion.rival->candidate, 1}, Depth::whole).front());
+        return session_.prove(std::move(whole), std::move(built({&candidate, 1}, Depth::whole).front()), promotion,
+                              std::move(rival));
     }
 
     std::vector<std::string> warnings() const override { return session_.baselines().warnings(); }

@@ -55,7 +55,9 @@ class Session {
     /// Proves a candidate that was judged whole against each baseline: `whole` with the comparisons, their raw samples,
     /// and the candidate's times in them. `built` belongs to `order(…, Depth::whole)`. None where it was stopped before
     /// it was done or there is no baseline. Where the candidate fails on the way its outcome says so.
-    std::optional<Evaluation> prove(Evaluation whole, Built built, const Promotion& promotion);
+    /// `rival` is the build of promotion.rival.
+    std::optional<Evaluation> prove(Evaluation whole, Built built, const Promotion& promotion,
+                                    std::optional<Built> rival = {});
 
     /// The plain seed of the op (or its reference) against a copy of itself through the sessions of a proof: what a
     /// machine that is fit to prove calls neither FASTER nor SLOWER. None where it was stopped.

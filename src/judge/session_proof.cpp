@@ -70,7 +70,8 @@ std::vector<double> Session::visit(LoadedProgram& program, uint32_t samples) {
     return logs;
 }
 
-std::optional<Evaluation> Session::prove(Evaluation whole, Built built, const Promotion& promotion) {
+std::optional<Evaluation> Session::prove(Evaluation whole, Built built, const Promotion& promotion,
+                                         std::optional<Built> rival) {
     if (baselines_.all().empty() || measured_axes().empty()) return std::nullopt;
     if (built.outcome != Outcome::correct) throw Error("{} was right, and is {}", whole.digest, name(built.outcome));
     if (!tested_where_due(fitness(), promotion.stop)) return std::nullopt;
@@ -83,7 +84,13 @@ std::optional<Evaluation> Session::prove(Evaluation whole, Built built, const Pr
                                    },
                                    [&baseline = *baseline] { baseline.unload(); }});
     if (!choose_baselines(program, promotion.stop)) return std::nullopt;
-    LoadedProgram* const programs[] = {&program};
+    std::vector<LoadedProgram*> programs{&program};
+    std::optional<LoadedProgram> other;
+    if (rival && rival->outcome == Outcome::correct) {
+        other.emplace(*device_, std::move(rival->compilation), std::move(rival->binaries), limits_);
+        parts.baselines.push_back(contestant(promotion.rival->name, *other));
+        programs.push_back(&*other);
+    }
     SessionsTaken taken = sessions(std::move(parts), programs, whole.digest, promotion);
     if (taken.stopped) return std::nullopt;
     whole.comparisons.clear();

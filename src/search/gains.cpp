@@ -31,7 +31,18 @@ const Evaluation* best_of(Origin side, std::span<const Evaluation* const> right,
     return found == right.end() ? nullptr : *found;
 }
 
+/// A proof against that side over all workloads, or null.
+const Comparison* proof_against(const Evaluation& winner, std::string_view side) {
+    for (const Comparison& comparison : winner.comparisons)
+        if (comparison.proof && comparison.axes.empty() && comparison.baseline == side &&
+            std::isfinite(comparison.ratio) && comparison.low > 0)
+            return &comparison;
+    return nullptr;
+}
+
 }  // namespace
+
+bool is_of_model(const Evaluation& one, const ByDigest& known) { return side_of(one, known) == Origin::model; }
 
 const Evaluation* best_of_model(std::span<const Evaluation* const> right, const ByDigest& known) {
     return best_of(Origin::model, right, known);
@@ -59,6 +70,16 @@ void add_gains(ModelUse& use, std::span<const Evaluation> screened) {
 
 std::optional<ModelAgainstSeed> compared(const Evaluation& model, const Evaluation& seed) {
     ModelAgainstSeed pair{.model_digest = model.digest, .seed_digest = seed.digest};
+    if (const Comparison* proof = proof_against(model, kBestSeed)) {
+        pair.ratio = proof->ratio, pair.low = proof->low, pair.high = proof->high;
+        pair.evidence = "proof: " + proof->evidence;
+        return pair;
+    }
+    if (const Comparison* proof = proof_against(seed, kBestOfModel)) {
+        pair.ratio = 1 / proof->ratio, pair.low = 1 / proof->high, pair.high = 1 / proof->low;
+        pair.evidence = "proof: " + proof->evidence;
+        return pair;
+    }
     double log_ratio = 0, log_low = 0, log_high = 0;
     size_t count = 0;
     for (const Measurement& ours : model.measurements)

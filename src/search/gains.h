@@ -20,8 +20,13 @@ using ByDigest = std::map<std::string, Evaluation>;
 const Evaluation* best_of_model(std::span<const Evaluation* const> right, const ByDigest& known);
 const Evaluation* best_of_seeds(std::span<const Evaluation* const> right, const ByDigest& known);
 
-/// A model's candidate against a seed, by their times on the workloads that both were measured on, else by estimates.
-/// None where neither is there.
+bool is_of_model(const Evaluation& one, const ByDigest& known);
+
+/// Names of the other side in the comparisons of a proven winner.
+inline constexpr char kBestSeed[] = "best seed", kBestOfModel[] = "best of the model";
+
+/// A model's candidate against a seed: as one of them was proven against the other, else by their times on the
+/// workloads that both were measured on, else by estimates. None where neither is there.
 std::optional<ModelAgainstSeed> compared(const Evaluation& model, const Evaluation& seed);
 
 }  // namespace recuda

@@ -279,6 +279,31 @@ TEST_F(ModelTest, improves_and_combines_what_is_right_and_tells_what_each_step_g
     EXPECT_EQ(json.at("against_seed").at("model_digest"), result.best->digest);
 }
 
+TEST_F(ModelTest, a_winner_is_proven_against_the_other_side) {
+    for (const double cost : {100.0, 300.0}) {
+        judge_.has_clock = true;
+        judge_.cost_of = [cost](const Candidate& candidate) { return candidate.origin == Origin::model ? cost : 200; };
+        ScriptedModel model([](const LmRequest&) { return answer_of("mine"); });
+        judge_.rivals.clear();
+        run("D" + std::to_string(static_cast<int>(cost)), model, {.num_candidates = 3});
+        // The scripted final puts the slowest first.
+        EXPECT_EQ(judge_.rivals, (std::vector<std::string>{cost > 200 ? "best seed" : "best of the model"}));
+    }
+}
+
+TEST_F(ModelTest, a_question_that_got_no_answer_is_asked_again_as_it_was) {
+    size_t turn = 0;
+    ScriptedModel model([&](const LmRequest&) {
+        if (turn++ < 2) throw LmError(LmFault::server, "status 500");
+        return answer_of("fine");
+    });
+    EXPECT_EQ(of_model(run("D", model, {.num_candidates = 4})), 1u);
+    for (size_t i = 1; i < 3; ++i) {
+        EXPECT_EQ(model.asked().at(i).messages, model.asked()[0].messages);
+        EXPECT_EQ(model.asked()[i].rollout, 0u);
+    }
+}
+
 TEST_F(ModelTest, a_time_limit_ends_a_call_and_leaves_time_for_a_seed) {
     class Hanging final : public LanguageModel {
         LmResponse complete(const LmRequest&, const std::stop_token& stop) override {

@@ -164,6 +164,16 @@ class Search {
         return finalists;
     }
 
+    /// Whom a winner is compared with beside the baselines where a model took part: its best, or the best seed.
+    std::optional<Rival> rival_of(const Evaluation& winner) const {
+        if (!proposer_.model_use()) return std::nullopt;
+        const std::vector<const Evaluation*> right = right_ones();
+        const bool is_model = is_of_model(winner, screened_);
+        const Evaluation* rival = is_model ? best_of_seeds(right, screened_) : best_of_model(right, screened_);
+        if (rival == nullptr) return std::nullopt;
+        return Rival{is_model ? kBestSeed : kBestOfModel, folder_.candidate(*rival)};
+    }
+
     /// What a model did, with what came of it.
     std::optional<ModelUse> model_use() const {
         std::optional<ModelUse> use = proposer_.model_use();
@@ -217,10 +227,12 @@ class Search {
         const Evaluation& winner = whole_.at(best.front()->digest);
         if (!winner.proofs.empty()) return true;
         const Candidate candidate = folder_.candidate(winner);
-        std::optional<Evaluation> proven =
-            evaluator_.prove(candidate, winner, {promotions() + 1, end_.token(), [&](size_t sessions, size_t of) {
-                                                     tell(SearchProgress::Stage::proof, sessions, of);
-                                                 }});
+        Promotion promotion{
+            .number = promotions() + 1,
+            .stop = end_.token(),
+            .progress = [&](size_t sessions, size_t of) { tell(SearchProgress::Stage::proof, sessions, of); },
+            .rival = rival_of(winner)};
+        std::optional<Evaluation> proven = evaluator_.prove(candidate, winner, promotion);
         if (!proven) return !end_.token().stop_requested();
         const bool right = proven->outcome == Outcome::correct;
         folder_.record(std::move(*proven), candidate);

@@ -85,6 +85,7 @@ class ScriptedJudge final : public Evaluator {
         if (before_proof) before_proof();
         if (promotion.stop.stop_requested()) return std::nullopt;
         promotions.push_back(promotion.number);
+        if (promotion.rival) rivals.push_back(promotion.rival->name);
         if (wrong_when_proven.contains(candidate.digest)) {
             whole.outcome = Outcome::wrong;
             return whole;
@@ -116,6 +117,7 @@ class ScriptedJudge final : public Evaluator {
     bool has_clock = false;
     std::function<void()> before_proof;
     std::vector<size_t> promotions;
+    std::vector<std::string> rivals;
 
  private:
     Outcome outcome(const Candidate& candidate, Depth depth) const {

@@ -161,6 +161,11 @@ TEST(Gains, a_pair_has_an_interval_where_times_are) {
     EXPECT_NEAR(*pair->low, 72.0 / 110, 1e-12);
     EXPECT_NEAR(*pair->high, 88.0 / 90, 1e-12);
     EXPECT_FALSE(compared(failed(Outcome::correct, ""), seed)) << "no times and no estimates";
+    seed.comparisons = {{.baseline = kBestOfModel, .ratio = 2, .low = 1.6, .high = 2.5, .proof = true}};
+    EXPECT_NEAR(compared(model, seed)->ratio, 0.5, 1e-12) << "the seed was proven faster";
+    EXPECT_NEAR(*compared(model, seed)->low, 0.4, 1e-12);
+    model.comparisons = {{.baseline = kBestSeed, .ratio = 3, .low = 2, .high = 4, .proof = true}};
+    EXPECT_EQ(compared(model, seed)->ratio, 3);
 }
 
 TEST(PolicyFile, is_read_and_bounded) {
