@@ -12,12 +12,12 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/device_choice.h"
-#include "cli/profile.h"
 #include "cli/source_excerpt.h"
 #include "device/counters.h"
 #include "device/device.h"
 #include "device/gpus.h"
 #include "device/limits.h"
+#include "device/profile.h"
 #include "judge/compile.h"
 #include "judge/judge.h"
 #include "kernel/launch_plan.h"
@@ -71,11 +71,7 @@ Json to_json(const Schedules& schedules) {
 }
 
 Profile profile_of(const Checked& checked, const DeviceInfo& gpu) {
-    std::vector<LaunchShape> shapes;
-    for (const BuiltLaunch& launch : checked.launches)
-        shapes.push_back(shape_of(launch.kernel, launch.grid.volume(), static_cast<uint32_t>(launch.block.volume()),
-                                  launch.dynamic_shared_bytes, launch.resources, gpu));
-    Profile profile = profile_of(checked.counters, std::move(shapes), gpu);
+    Profile profile = profile_of(checked.launches, checked.counters, gpu);
     profile.estimate = checked.evaluation.estimate;
     return profile;
 }

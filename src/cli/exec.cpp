@@ -10,7 +10,7 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/exec_run.h"
-#include "cli/profile.h"
+#include "device/profile.h"
 #include "cli/source_excerpt.h"
 #include "device/counters.h"
 #include "device/device.h"

@@ -9,7 +9,7 @@
 
 #include "cli/device_choice.h"
 #include "cli/exec_words.h"
-#include "cli/profile.h"
+#include "device/profile.h"
 #include "device/device.h"
 
 namespace recuda {

@@ -14,6 +14,8 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/device_choice.h"
+#include "cli/lm_words.h"
+#include "cli/run_model.h"
 #include "device/device.h"
 #include "device/limits.h"
 #include "judge/baselines.h"
@@ -33,8 +35,9 @@ namespace recuda {
 namespace {
 
 struct RunWords {
-    std::string task, preset, out_dir, db, baselines = "plain", program, policy;
-    int64_t num_candidates = 24, repair_attempts = 2;
+    std::string task, preset, out_dir, db, baselines = "plain", program = "kernel-search", policy;
+    LmWords lm;
+    int64_t num_candidates = 24, repair_attempts = -1;  // -1: the policy's
     double time_limit_s = 0;
     bool retrieval = false, resume = false, no_filter = false;
     DeviceChoice device;
@@ -44,12 +47,15 @@ struct RunWords {
         line.option("--preset", "P", preset,
                     "Language model to ask (cuda-rlm presets); offline: none, seeds and tuner alone");
         line.option("--num-candidates", "N", num_candidates, "Distinct candidates to judge in all (24)");
-        line.option("--repair-attempts", "N", repair_attempts, "How often a model may mend a candidate (2)");
+        line.option("--repair-attempts", "N", repair_attempts,
+                    "How often a model may mend a candidate (2; a policy may say otherwise)");
         line.option("--time-limit", "S", time_limit_s, "Seconds after which the search ends with what it has (none)");
         line.flag("--enable-retrieval", retrieval,
-                  "Give the model what the kernel index knows (not part of this version yet)");
-        line.option("--program", "NAME", program, "Language-model program (not part of this version yet)");
-        line.option("--policy", "F", policy, "Policy that steers the search (not part of this version yet)");
+                  "Use the kernel index (cuda-rlm index build): its kernels as candidates, its notes in prompts");
+        line.option("--program", "NAME", program,
+                    "Language-model program: kernel-search, or rlm, which explores before a proposal");
+        line.option("--policy", "F", policy, "Policy that steers the search, a JSON file");
+        lm.declare(line);
         line.option("--baselines", "a,b", baselines,
                     "Competitors to compare with (plain); " + joined(baseline_names(), ", "));
         line.option("--out-dir", "D", out_dir, "Run folder; default: artifacts/runs/TASK/TIME");
@@ -65,8 +71,12 @@ struct RunWords {
     SearchOptions search_options(const std::string& used_preset) const {
         if (num_candidates < 1 || num_candidates > 1'000'000)
             throw UsageError("--num-candidates takes a number from 1 to 1000000");
-        if (repair_attempts < 0 || repair_attempts > 100)
+        if (repair_attempts < -1 || repair_attempts > 100)
             throw UsageError("--repair-attempts takes a number from 0 to 100");
+        if (const std::vector<std::string> known{"kernel-search", "rlm"};
+            std::find(known.begin(), known.end(), program) == known.end())
+            throw UsageError("there is no program {}{}; there are kernel-search and rlm", one_line(program, 80),
+                             did_you_mean(program, known));
         if (!(time_limit_s >= 0)) throw UsageError("--time-limit takes seconds");
         SearchOptions options{.preset = used_preset,
                               .num_candidates = static_cast<size_t>(num_candidates),
@@ -75,11 +85,20 @@ struct RunWords {
                               .retrieval = retrieval,
                               .program = program,
                               .policy = policy};
-        options.repair_attempts = static_cast<unsigned>(repair_attempts);
         options.baselines.clear();
         for (const std::string_view baseline : split(baselines, ','))
             if (!trimmed(baseline).empty()) options.baselines.emplace_back(trimmed(baseline));
         return options;
+    }
+
+    Policy search_policy() const {
+        Policy read = policy.empty() ? Policy() : read_policy(policy);
+        if (repair_attempts >= 0) read.repair_attempts = static_cast<size_t>(repair_attempts);
+        return read;
+    }
+
+    std::filesystem::path program_of_run() const {
+        return resume && !out_dir.empty() ? std::filesystem::path(out_dir) / "program.json" : std::filesystem::path();
     }
 
     RunFolder open(const Task& of, const SearchOptions& options, const Evaluator& judge) const {
@@ -111,21 +130,56 @@ std::vector<KernelFile> seeds_of(const Task& task, std::vector<std::string>& not
     return seeds;
 }
 
-/// Progress on a terminal: stage, candidates, the best so far.
+/// Progress on a terminal: stage, candidates, the best so far, what a model is asked and what that cost, the time left.
 class SearchProgressLine {
  public:
-    explicit SearchProgressLine(const std::string& task) : line_(task) {}
+    SearchProgressLine(const std::string& task, const RunModel& model, double time_limit_s)
+        : line_(task), model_(model), time_limit_s_(time_limit_s) {}
 
     void operator()(const SearchProgress& at) {
-        std::string words = fmt::format("{} {}/{}", name(at.stage), at.done, at.total);
-        if (at.best != nullptr && at.best->median_ns)
-            words += fmt::format("  best {:.2f} us", *at.best->median_ns / 1000);
-        else if (at.best != nullptr && at.best->estimate)
-            words += fmt::format("  best estimate {:.3g}", *at.best->estimate);
-        line_.update(static_cast<double>(at.done), static_cast<double>(at.total), words);
+        best_ = at.best != nullptr ? std::optional(*at.best) : std::nullopt;
+        at_ = at;
+        at_.best = nullptr;
+        draw();
+    }
+
+    /// A step of a model begins, or ends with "".
+    void asking(std::string_view step) {
+        step_ = step;
+        draw();
+    }
+
+    /// A line of its own above the progress.
+    void tell(const std::string& words) {
+        line_.clear();
+        say(words);
+        draw();
     }
 
  private:
+    void draw() {
+        const SearchProgress& at = at_;
+        std::string words = fmt::format("{} {}/{}", name(at.stage), at.done, at.total);
+        if (best_ && best_->median_ns)
+            words += fmt::format("  best {:.2f} us", *best_->median_ns / 1000);
+        else if (best_ && best_->estimate)
+            words += fmt::format("  best estimate {:.3g}", *best_->estimate);
+        if (const std::optional<Spent> spent = model_.spent()) words += shown(*spent);
+        if (!step_.empty()) words += "  asking " + step_;
+        if (time_limit_s_ > 0) words += fmt::format("  {:.0f} s left", std::max(0.0, time_limit_s_ - seconds()));
+        line_.update(static_cast<double>(at.done), static_cast<double>(at.total), words);
+    }
+
+    static std::string shown(const Spent& spent) {
+        std::string words = fmt::format("  {} calls, {} tokens", spent.calls, spent.usage.tokens());
+        if (spent.usage.cost_usd > 0) words += fmt::format(", {:.2f} USD", spent.usage.cost_usd);
+        return words;
+    }
+
+    double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+    }
+
     static std::string_view name(SearchProgress::Stage stage) {
         switch (stage) {
             case SearchProgress::Stage::screening:
@@ -141,6 +195,12 @@ class SearchProgressLine {
     }
 
     Progress line_;
+    const RunModel& model_;
+    double time_limit_s_;
+    std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+    SearchProgress at_;
+    std::optional<Evaluation> best_;
+    std::string step_;
 };
 
 /// Brings the run's rows into the main store; "" or what kept them out. What the run found is safe in its own folder
@@ -168,19 +228,30 @@ int run_command(CommandLine& line) {
     const Task task = Catalogue(home_folder()).task(words.task);
     const Preset preset = usable_preset(read_presets(preset_folders()), words.preset);
     if (words.preset.empty()) say("preset " + preset.name);
-    const SearchOptions options = words.search_options(preset.name);
-    check_options(options);
+    SearchOptions options = words.search_options(preset.name);
+    const Policy policy = words.search_policy();
+    options.repair_attempts = static_cast<unsigned>(policy.repair_attempts);
+    RunModel model({.preset = preset,
+                    .lm = words.lm.options(),
+                    .policy = policy,
+                    .retrieval = options.retrieval,
+                    .explores = options.program == "rlm",
+                    .seed = options.seed,
+                    .total = options.num_candidates,
+                    .own_program = words.program_of_run(),
+                    .db = words.db});
     const std::filesystem::path main = main_store(words.db);
     check_store(main);
 
     std::unique_ptr<Device> device = make_device(words.device);
+    const std::string device_words = device_brief(device->info());
     const std::unique_ptr<Builder> builder = make_builder();
     JudgeOptions judging{.target = words.device.target, .seed = words.device.seed, .baselines = options.baselines};
+    judging.resources = preset.kind != PresetKind::offline;
     if (!words.no_filter) judging.filter_device = filter_for(device->info());
     const std::unique_ptr<Evaluator> judge = make_judge(task, std::move(device), *builder, judging);
     std::vector<std::string> notes;
-    const Space space(task, seeds_of(task, notes), workloads_of(task, judge->measures_time()), judge->limits(),
-                      options.seed);
+    Space space(task, seeds_of(task, notes), workloads_of(task, judge->measures_time()), judge->limits(), options.seed);
     notes.insert(notes.end(), space.notes().begin(), space.notes().end());
     judge->prepare();  // what can fail here fails before there is a run folder
     for (const std::string& warning : judge->warnings()) notes.push_back(warning);
@@ -189,9 +260,17 @@ int run_command(CommandLine& line) {
 
     const std::unique_ptr<Proposer> tuner = make_tuner(space, options.num_candidates);
     const RunResult result = [&] {
-        SearchProgressLine progress(task.name);
+        SearchProgressLine progress(task.name, model, options.time_limit_s);
+        Proposer& proposer = model.join({.task = task,
+                                         .space = space,
+                                         .folder = folder,
+                                         .evaluator = *judge,
+                                         .tuner = *tuner,
+                                         .device = device_words,
+                                         .say = [&](const std::string& words) { progress.tell(words); },
+                                         .asking = [&](std::string_view step) { progress.asking(step); }});
         try {
-            return search({*judge, *tuner, folder}, options, stop, std::ref(progress));
+            return search({*judge, proposer, folder}, options, stop, std::ref(progress));
         } catch (const DeviceWedged& wedged) {
             // What was judged stays; no more can be.
             const std::string problem = merge_into_main(folder, main, true, stop);

@@ -125,6 +125,7 @@ Evaluation read(const Json& json) {
     evaluation.outcome = outcome_named(json.at("outcome").get<std::string>());
     evaluation.origin = origin_named(json.at("origin").get<std::string>());
     json.at("parent").get_to(evaluation.parent);
+    evaluation.step = json.value("step", "");
     json.at("file").get_to(evaluation.file);
     json.at("language").get_to(evaluation.language);
     json.at("idea").get_to(evaluation.idea);
@@ -140,6 +141,7 @@ Evaluation read(const Json& json) {
     evaluation.resources = resources_from_json(json.at("resources"));
     if (json.contains("filter") && !json.at("filter").is_null())
         evaluation.filter = filtered_from_json(json.at("filter"));
+    evaluation.profile = json.value("profile", "");
     if (json.contains("facts")) evaluation.facts = facts_from_json(json.at("facts"));  // since the second version
     for (const Json& measurement : json.at("measurements"))
         evaluation.measurements.push_back(measurement_from_json(measurement));
@@ -239,6 +241,7 @@ Json to_json(const Evaluation& evaluation) {
             {"outcome", name(evaluation.outcome)},
             {"origin", name(evaluation.origin)},
             {"parent", json_text(evaluation.parent)},
+            {"step", evaluation.step},
             {"file", json_text(evaluation.file)},
             {"language", evaluation.language},
             {"idea", json_text(evaluation.idea)},
@@ -252,6 +255,7 @@ Json to_json(const Evaluation& evaluation) {
             {"filter", evaluation.filter ? to_json(*evaluation.filter) : Json(nullptr)},
             {"resources", to_json(evaluation.resources)},
             {"facts", to_json(evaluation.facts)},
+            {"profile", json_text(evaluation.profile)},
             {"measurements", array_of(evaluation.measurements)},
             {"median_ns", optional_number(evaluation.median_ns)},
             {"estimate", optional_number(evaluation.estimate)},

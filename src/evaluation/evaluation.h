@@ -48,6 +48,7 @@ struct Filtered {
     std::string log;
     std::optional<double> estimate;  // from counters: a number to rank by
     double seconds = 0;
+    std::string profile{};  // goes into the evaluation
 
     bool turns_down() const { return outcome == Outcome::wrong || outcome == Outcome::faulted; }
 };
@@ -98,6 +99,7 @@ struct Evaluation {
     Outcome outcome = Outcome::correct;
     Origin origin = Origin::user;
     std::string parent;    // what it was made from
+    std::string step;      // of the search that made it: "propose", "repair" …; "" where its origin says all
     std::string file;      // the candidate's own file, relative to the run directory: "candidates/<digest>.cu"
     std::string language;  // "cuda", "triton"
     std::string idea;
@@ -108,6 +110,7 @@ struct Evaluation {
     std::optional<Filtered> filter;         // where a filter came first; the verdict is its own where it turns down
     Resources resources;                    // of the entry that uses most registers
     Facts facts;                            // what its code does
+    std::string profile;                    // what the virtual GPU counted, in words: hot lines, occupancy, advice
     std::vector<Measurement> measurements;  // one a bench workload; empty where the device does not measure time
     std::optional<double> median_ns;        // geometric mean of the bench workloads' medians
     std::optional<double>

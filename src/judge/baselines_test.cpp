@@ -132,7 +132,9 @@ bench = { T = [2] }
     }
 
     /// The plain seed judged and proven against these baselines, and what became of them.
-    Evaluation judged(const std::string& name, const std::vector<std::string>& baselines, unsigned algorithms) {
+    /// With a rival's name, against the same seed under that name, too.
+    Evaluation judged(const std::string& name, const std::vector<std::string>& baselines, unsigned algorithms,
+                      const std::string& rival = "") {
         const Task one = task(name);
         auto device = std::make_unique<TimedDevice>(make_vgpu(), 100, algorithms);
         device->memory_bytes_per_ns = 1000;  // the libraries' clocks here know nothing of it
@@ -153,7 +155,8 @@ bench = { T = [2] }
             return std::move(build_all(*builder_, std::move(orders)).front());
         };
         const Evaluation whole = session.judge(candidate, built(), Depth::whole, true, {}).evaluation;
-        return session.prove(whole, built(), {1, {}, {}}).value_or(whole);
+        if (rival.empty()) return session.prove(whole, built(), {1, {}, {}}).value_or(whole);
+        return session.prove(whole, built(), {1, {}, {}, Rival{rival, candidate}}, built()).value_or(whole);
     }
 
     TemporaryFolder folder_;
@@ -174,6 +177,19 @@ TEST_F(BaselinesTest, WhatDoesNotApplyIsSaidOnceAndRecorded) {
     EXPECT_FALSE(record_[1].at("used"));
     EXPECT_EQ(record_[1].at("about"), "op rmsnorm is no matrix product");
     EXPECT_EQ(evaluation.comparisons.size(), 2u) << "over all, and the one workload";
+}
+
+TEST_F(BaselinesTest, ARivalIsComparedBesideThem) {
+    const Evaluation evaluation = judged("rmsnorm", {"plain"}, 4, "best seed");
+    ASSERT_EQ(evaluation.outcome, Outcome::correct) << evaluation.verdict.log;
+    ASSERT_EQ(evaluation.comparisons.size(), 4u);
+    EXPECT_EQ(evaluation.comparisons[0].baseline, "plain");
+    const Comparison& overall = evaluation.comparisons[2];
+    EXPECT_EQ(overall.baseline, "best seed");
+    EXPECT_TRUE(overall.axes.empty() && overall.proof);
+    EXPECT_EQ(overall.outcome, Comparing::equivalent) << "the same kernel";
+    EXPECT_NEAR(overall.ratio, 1, 0.05);
+    EXPECT_EQ(evaluation.proofs.size(), 2u);
 }
 
 TEST_F(BaselinesTest, ALibraryOfMatrixProducts) {

@@ -130,7 +130,7 @@ uint32_t Benchmark::runs_per_sample(const Runs& runs, const Ring& sets, double r
         std::clamp(wanted, 1.0, static_cast<double>(std::min<size_t>(kMostRunsASample, sets.sets()))));
 }
 
-Timed Benchmark::time(Program& program, size_t workload, uint32_t samples) {
+Timed Benchmark::time(LoadedProgram& program, size_t workload, uint32_t samples) {
     const Runs runs{program, workload};
     Ring& sets = ring(runs.program.axes(runs.workload));
     Right right = right_outputs(runs, sets);
@@ -320,7 +320,7 @@ std::string Benchmark::beyond_floor(const Axes& axes, const Measurement& measure
                        peaks_.bytes_per_ns() > 0 ? "measured of this card's memory" : "of the memory's data sheet");
 }
 
-Measured Benchmark::measure(Program& program, size_t workload, uint32_t samples) {
+Measured Benchmark::measure(LoadedProgram& program, size_t workload, uint32_t samples) {
     Timed timed = time(program, workload, samples);
     Measured measured{timed.outcome, timed.log, {}};
     if (timed.outcome != Outcome::correct) return measured;

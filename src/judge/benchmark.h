@@ -38,10 +38,10 @@ class Benchmark {
     ~Benchmark();
 
     /// Times the program's workload with so many samples.
-    Measured measure(Program& program, size_t workload, uint32_t samples);
+    Measured measure(LoadedProgram& program, size_t workload, uint32_t samples);
 
     /// Samples of the program's workload as they come; what was timed is judged.
-    Timed time(Program& program, size_t workload, uint32_t samples);
+    Timed time(LoadedProgram& program, size_t workload, uint32_t samples);
     /// The statistics of such samples, of a program or of a baseline.
     Measurement measurement(const Axes& axes, Timed timed) const;
     /// Why a time is impossible on this card, "" where it is not.
@@ -65,7 +65,7 @@ class Benchmark {
     };
     /// What is timed: one workload of a program.
     struct Runs {
-        Program& program;
+        LoadedProgram& program;
         size_t workload;
     };
     /// Sets of a ring, round its end.

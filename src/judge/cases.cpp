@@ -49,7 +49,7 @@ Outputs dense_outputs(const Task& task, const Axes& axes, const Outputs& buffers
 Cases::Cases(const Task& task, Device& device, Reference& reference, uint64_t seed)
     : task_(task), device_(device), reference_(reference), seed_(seed) {}
 
-void Cases::trust(std::unique_ptr<Program> trusted) { trusted_ = std::move(trusted); }
+void Cases::trust(std::unique_ptr<LoadedProgram> trusted) { trusted_ = std::move(trusted); }
 
 Case& Cases::at(const Axes& axes, Battery battery, unsigned variant) {
     std::unique_ptr<Case>& kept = cases_[{axes, battery, variant}];

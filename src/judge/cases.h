@@ -41,7 +41,7 @@ class Cases {
     Cases(const Task& task, Device& device, Reference& reference, uint64_t seed);
 
     /// The program whose own errors bound others'. Only workloads that it was built for have one.
-    void trust(std::unique_ptr<Program> trusted);
+    void trust(std::unique_ptr<LoadedProgram> trusted);
 
     /// The case, complete and on the device. `variant` tells inputs of one kind apart: each has data of its own. Throws
     /// Error where the reference does not run or the trusted implementation is wrong.
@@ -81,7 +81,7 @@ class Cases {
     const Task& task_;
     Device& device_;
     Reference& reference_;
-    std::unique_ptr<Program> trusted_;
+    std::unique_ptr<LoadedProgram> trusted_;
     uint64_t seed_;
     uint64_t uses_ = 0;
     std::map<std::tuple<Axes, Battery, unsigned>, std::unique_ptr<Case>> cases_;

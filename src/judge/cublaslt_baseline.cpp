@@ -26,10 +26,10 @@ MatrixProduct product_of(const Task& task, const std::string& library, const Axe
 }
 
 /// A product by one algorithm at one workload, timed like any program.
-class ProductProgram : public Program {
+class ProductProgram : public LoadedProgram {
  public:
     ProductProgram(Device& device, const Axes& axes, const ProductSpec& spec, MatrixProduct product)
-        : Program(device, planned(axes, product.workspace_bytes)),
+        : LoadedProgram(device, planned(axes, product.workspace_bytes)),
           names_{spec.left, spec.right, spec.result, kWorkspace},
           product_(std::make_shared<const MatrixProduct>(std::move(product))) {}
 

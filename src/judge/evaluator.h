@@ -18,11 +18,18 @@ namespace recuda {
 /// samples. `whole`: every workload of the task, more samples.
 enum class Depth { screen, whole };
 
+/// Another candidate that a proof compares with, beside the baselines.
+struct Rival {
+    std::string name;  // as comparisons have it: "best seed"
+    Candidate candidate;
+};
+
 /// What a proof is part of.
 struct Promotion {
     size_t number = 1;  // of the run's promotions to a proof, from 1: more of them make each test stricter
     std::stop_token stop;
     std::function<void(size_t sessions, size_t of)> progress;  // may be empty
+    std::optional<Rival> rival{};
 };
 
 class Evaluator {

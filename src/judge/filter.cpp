@@ -71,7 +71,8 @@ std::optional<Filtered> Filter::filter(const Candidate& candidate, const Built& 
                         .reports = std::move(verdict.reports),
                         .log = std::move(verdict.log),
                         .estimate = judged.evaluation.estimate,
-                        .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
+                        .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+                        .profile = std::move(judged.evaluation.profile)};
     } catch (const Error&) {
         unfit_ = true;  // our own reference does not run there: the card judges alone
         return std::nullopt;

@@ -84,8 +84,8 @@ class Goldens : public ::testing::Test {
         std::vector<Built> all = build_all(*builder, std::move(orders));
         for (size_t i = 0; i < all.size(); ++i) {
             if (all[i].outcome != Outcome::correct) throw Error("{}: {}", keys[i], all[i].log);
-            programs_[keys[i]] =
-                std::make_unique<Program>(device(), std::move(all[i].compilation), std::move(all[i].binaries), limits);
+            programs_[keys[i]] = std::make_unique<LoadedProgram>(device(), std::move(all[i].compilation),
+                                                                 std::move(all[i].binaries), limits);
         }
     }
 
@@ -161,12 +161,12 @@ class Goldens : public ::testing::Test {
     static json index_;
     static std::map<std::string, Tensor> tensors_;
     static std::vector<Task> tasks_;
-    static std::map<std::string, std::unique_ptr<Program>> programs_;
+    static std::map<std::string, std::unique_ptr<LoadedProgram>> programs_;
 };
 json Goldens::index_;
 std::map<std::string, Tensor> Goldens::tensors_;
 std::vector<Task> Goldens::tasks_;
-std::map<std::string, std::unique_ptr<Program>> Goldens::programs_;
+std::map<std::string, std::unique_ptr<LoadedProgram>> Goldens::programs_;
 
 TEST_F(Goldens, ReferencesAgreeWithOtherImplementations) {
     std::map<std::string, int> compared;

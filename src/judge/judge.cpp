@@ -70,6 +70,7 @@ class Judge : public Evaluator {
             }
             Judged judged = session_.judge(candidate, std::move(next->built), depth, true, stop);
             if (judged.stopped) return;
+            if (next->filtered) judged.evaluation.profile = std::move(next->filtered->profile);
             judged.evaluation.filter = std::move(next->filtered);
             done(std::move(judged.evaluation));
         }
@@ -89,7 +90,10 @@ class Judge : public Evaluator {
     std::optional<Evaluation> prove(const Candidate& candidate, Evaluation whole, const Promotion& promotion) override {
         if (!measures_time() || promotion.stop.stop_requested()) return std::nullopt;
         session_.open();
-        return session_.prove(std::move(whole), std::move(built({&candidate, 1}, Depth::whole).front()), promotion);
+        std::optional<Built> rival;
+        if (promotion.rival) rival = std::move(built({&promotion.rival->candidate, 1}, Depth::whole).front());
+        return session_.prove(std::move(whole), std::move(built({&candidate, 1}, Depth::whole).front()), promotion,
+                              std::move(rival));
     }
 
     std::vector<std::string> warnings() const override { return session_.baselines().warnings(); }

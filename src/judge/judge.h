@@ -17,6 +17,8 @@ namespace recuda {
 
 class Builder;
 class Device;
+struct DeviceInfo;
+struct Profile;
 
 struct JudgeOptions {
     std::string target;  // "": the device's own
@@ -24,6 +26,7 @@ struct JudgeOptions {
     std::vector<std::string> baselines{"plain"};
     std::vector<Axes> axes;                   // not empty: exactly these workloads instead of the task's own
     unsigned schedules = 1;                   // vgpu: so many permuted schedules each; results must agree
+    bool resources = false;                   // vgpu: registers and spills are wanted when screening, too
     bool count = true;                        // vgpu: counters and the estimate built from them
     double run_deadline_s = 0, budget_s = 0;  // of one run, of one candidate's verification; 0: the device's own, none
     /// Makes the virtual GPUs that screen candidates before the device does, one a thread (judge/filter.h); none: the
@@ -53,6 +56,11 @@ struct Checked {
     Schedules schedules;
     std::shared_ptr<const struct Counters> counters;  // vgpu; summed over the workloads' normal inputs
 };
+
+/// What was counted of a candidate, for a GPU.
+Profile profile_of(const std::vector<BuiltLaunch>& launches, std::shared_ptr<const struct Counters> counters,
+                   const DeviceInfo& gpu);
+
 std::vector<Checked> check(const Task& task, std::unique_ptr<Device> device, Builder& builder,
                            std::span<const Candidate> candidates, const JudgeOptions& options = {});
 

@@ -194,7 +194,7 @@ class OracleTest {
             if (built[i].outcome != Outcome::correct)
                 throw Error("op {}, `{}`: {}: {}", task_.op->name, kernels[i].name, name(built[i].outcome),
                             built[i].log);
-            Program& program = *programs_.emplace_back(std::make_unique<Program>(
+            LoadedProgram& program = *programs_.emplace_back(std::make_unique<LoadedProgram>(
                 device_, std::move(built[i].compilation), std::move(built[i].binaries), limits_));
             add(kernels[i].name, kernels[i].honest,
                 [this, &program, name = kernels[i].name](View& view) { return run_kernel(program, name, view.one); });
@@ -231,7 +231,7 @@ class OracleTest {
         }
     }
 
-    Outputs run_kernel(Program& program, const std::string& change, Case& one) {
+    Outputs run_kernel(LoadedProgram& program, const std::string& change, Case& one) {
         const size_t workload = program.workload_of(one.axes);
         Scratch scratch(device_, program.plan(workload));
         cases_.reset(one, kPoison);
@@ -279,7 +279,7 @@ class OracleTest {
     Cases cases_;
     std::vector<std::unique_ptr<Task>> tasks_;  // with other scalars
     std::vector<std::unique_ptr<Reference>> references_;
-    std::vector<std::unique_ptr<Program>> programs_;
+    std::vector<std::unique_ptr<LoadedProgram>> programs_;
     std::vector<Trial> trials_;
 };
 

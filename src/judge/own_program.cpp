@@ -9,7 +9,8 @@
 
 namespace recuda {
 
-std::unique_ptr<Program> own_program(const OwnPlace& place, const std::filesystem::path& path, CompileOptions options) {
+std::unique_ptr<LoadedProgram> own_program(const OwnPlace& place, const std::filesystem::path& path,
+                                           CompileOptions options) {
     options.target = place.target;
     options.candidate = false;
     options.cubin = place.device.info().kind == DeviceKind::cuda;
@@ -18,8 +19,8 @@ std::unique_ptr<Program> own_program(const OwnPlace& place, const std::filesyste
         order_of(candidate_from(path, place.axes, place.limits), place.task, place.axes, place.limits, options));
     Built built = std::move(build_all(place.builder, std::move(orders)).front());
     if (built.outcome != Outcome::correct) throw Error("{} is {}: {}", shown(path), name(built.outcome), built.log);
-    return std::make_unique<Program>(place.device, std::move(built.compilation), std::move(built.binaries),
-                                     place.limits);
+    return std::make_unique<LoadedProgram>(place.device, std::move(built.compilation), std::move(built.binaries),
+                                           place.limits);
 }
 
 std::optional<std::filesystem::path> seed_named(const Op& op, std::string_view name) {

@@ -26,7 +26,8 @@ struct OwnPlace {
 
 /// The file at its first legal point, for every workload of the place. That it can be built and launched is our part:
 /// throws Error where it cannot.
-std::unique_ptr<Program> own_program(const OwnPlace& place, const std::filesystem::path& path, CompileOptions options);
+std::unique_ptr<LoadedProgram> own_program(const OwnPlace& place, const std::filesystem::path& path,
+                                           CompileOptions options);
 
 /// The op's seed of this name (without its ending) in its folder, none where it has no such seed.
 std::optional<std::filesystem::path> seed_named(const Op& op, std::string_view name);

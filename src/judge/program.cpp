@@ -46,36 +46,37 @@ uint64_t next_serial() {
 
 }  // namespace
 
-Program::Program(Device& device, Compilation compilation, std::vector<std::vector<Binary>> built,
-                 const DeviceLimits& limits)
+LoadedProgram::LoadedProgram(Device& device, Compilation compilation, std::vector<std::vector<Binary>> built,
+                             const DeviceLimits& limits)
     : serial_(next_serial()), device_(device), compilation_(std::move(compilation)), built_(std::move(built)) {
     assert(built_.size() == compilation_.requests.size());
     for (Compilation::Use& use : compilation_.uses) fit(use.plan, built_[use.request], limits);
 }
 
-Program::Program(Device& device, Compilation compilation) : device_(device), compilation_(std::move(compilation)) {}
+LoadedProgram::LoadedProgram(Device& device, Compilation compilation)
+    : device_(device), compilation_(std::move(compilation)) {}
 
-Program::~Program() { forget(); }
+LoadedProgram::~LoadedProgram() { forget(); }
 
-size_t Program::workload_of(const Axes& axes) const {
+size_t LoadedProgram::workload_of(const Axes& axes) const {
     size_t workload = 0;
     while (workload < workloads() && this->axes(workload) != axes) ++workload;
     return workload;
 }
 
-std::vector<Launch> Program::launches(size_t workload, const Places& places) {
+std::vector<Launch> LoadedProgram::launches(size_t workload, const Places& places) {
     const Compilation::Use& use = compilation_.uses.at(workload);
     std::vector<Launch> launches;
     for (const PlannedLaunch& planned : use.plan.launches) launches.push_back(launch(use, planned, places));
     return launches;
 }
 
-Launch Program::last_launch(size_t workload, const Places& places) {
+Launch LoadedProgram::last_launch(size_t workload, const Places& places) {
     const Compilation::Use& use = compilation_.uses.at(workload);
     return launch(use, use.plan.launches.back(), places);
 }
 
-void Program::forget() {
+void LoadedProgram::forget() {
     for (const auto& [key, module] : modules_) {
         try {
             device_.unload(module);
@@ -86,7 +87,7 @@ void Program::forget() {
     modules_.clear();
 }
 
-Launch Program::launch(const Compilation::Use& use, const PlannedLaunch& planned, const Places& places) {
+Launch LoadedProgram::launch(const Compilation::Use& use, const PlannedLaunch& planned, const Places& places) {
     Launch launch{.module = module(use.request, planned.unit),
                   .entry = planned.kernel,
                   .grid = planned.grid,
@@ -99,7 +100,7 @@ Launch Program::launch(const Compilation::Use& use, const PlannedLaunch& planned
     return launch;
 }
 
-ModuleId Program::module(size_t request, uint32_t unit) {
+ModuleId LoadedProgram::module(size_t request, uint32_t unit) {
     const auto found = modules_.find({request, unit});
     if (found != modules_.end()) return found->second;
     return modules_[{request, unit}] = device_.load(built_[request].at(unit));

@@ -18,13 +18,13 @@ struct Place {
 };
 using Places = std::map<std::string, Place, std::less<>>;
 
-class Program {
+class LoadedProgram {
  public:
     /// Fits the plans to what was built (`built[i]` belongs to request i). Throws LaunchRefused.
-    Program(Device& device, Compilation compilation, std::vector<std::vector<Binary>> built,
-            const DeviceLimits& limits);
-    virtual ~Program();
-    Program(const Program&) = delete;
+    LoadedProgram(Device& device, Compilation compilation, std::vector<std::vector<Binary>> built,
+                  const DeviceLimits& limits);
+    virtual ~LoadedProgram();
+    LoadedProgram(const LoadedProgram&) = delete;
 
     /// Of all programs of this process, this one's own.
     uint64_t serial() const { return serial_; }
@@ -46,7 +46,7 @@ class Program {
 
  protected:
     /// For what launches something else than kernels: nothing was built, plans are taken as they are.
-    Program(Device& device, Compilation compilation);
+    LoadedProgram(Device& device, Compilation compilation);
 
  private:
     Launch launch(const Compilation::Use& use, const PlannedLaunch& planned, const Places& places);

@@ -9,7 +9,7 @@ namespace {
 
 class ProgramBaseline : public Baseline {
  public:
-    ProgramBaseline(std::string name, std::string about, std::unique_ptr<Program> program, Benchmark& benchmark)
+    ProgramBaseline(std::string name, std::string about, std::unique_ptr<LoadedProgram> program, Benchmark& benchmark)
         : name_(std::move(name)), about_(std::move(about)), program_(std::move(program)), benchmark_(benchmark) {}
 
     const std::string& name() const override { return name_; }
@@ -22,14 +22,14 @@ class ProgramBaseline : public Baseline {
 
  private:
     std::string name_, about_;
-    std::unique_ptr<Program> program_;
+    std::unique_ptr<LoadedProgram> program_;
     Benchmark& benchmark_;
 };
 
 }  // namespace
 
-std::unique_ptr<Baseline> make_program_baseline(std::string name, std::string about, std::unique_ptr<Program> program,
-                                                Benchmark& benchmark) {
+std::unique_ptr<Baseline> make_program_baseline(std::string name, std::string about,
+                                                std::unique_ptr<LoadedProgram> program, Benchmark& benchmark) {
     return std::make_unique<ProgramBaseline>(std::move(name), std::move(about), std::move(program), benchmark);
 }
 

@@ -6,8 +6,8 @@
 namespace recuda {
 
 /// A program under a name.
-std::unique_ptr<Baseline> make_program_baseline(std::string name, std::string about, std::unique_ptr<Program> program,
-                                                Benchmark& benchmark);
+std::unique_ptr<Baseline> make_program_baseline(std::string name, std::string about,
+                                                std::unique_ptr<LoadedProgram> program, Benchmark& benchmark);
 
 /// The op's plain seed.
 Offer offer_plain(const BaselineParts& parts);

@@ -68,7 +68,7 @@ void Reference::prepare(const std::vector<Axes>& workloads) {
     if (built.outcome != Outcome::correct)
         throw Error("the reference of op {} does not build: {}", task_.op->name, built.log);
     programs_.push_back(
-        std::make_unique<Program>(device_, std::move(built.compilation), std::move(built.binaries), limits));
+        std::make_unique<LoadedProgram>(device_, std::move(built.compilation), std::move(built.binaries), limits));
 }
 
 Reference::Found Reference::find(const Axes& axes) {

@@ -40,7 +40,7 @@ class Reference {
 
  private:
     struct Found {
-        Program* program;
+        LoadedProgram* program;
         size_t workload;
     };
     Found find(const Axes& axes);
@@ -52,7 +52,7 @@ class Reference {
     Device& device_;
     Builder& builder_;
     std::string target_;
-    std::vector<std::unique_ptr<Program>> programs_;
+    std::vector<std::unique_ptr<LoadedProgram>> programs_;
 };
 
 }  // namespace recuda

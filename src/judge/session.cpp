@@ -11,6 +11,7 @@
 #include "build/builder.h"
 #include "build/sass.h"
 #include "device/limits.h"
+#include "device/profile.h"
 #include "judge/estimate.h"
 #include "judge/rules.h"
 #include "judge/statistics.h"
@@ -69,7 +70,7 @@ bool took_process_down(const Verdict& verdict, const DeviceInfo& info) {
 }
 
 /// Launches of the first workload, each with what its own entry uses.
-std::vector<BuiltLaunch> built_launches(const Program& program) {
+std::vector<BuiltLaunch> built_launches(const LoadedProgram& program) {
     std::vector<BuiltLaunch> launches;
     for (const PlannedLaunch& planned : program.plan(0).launches) {
         BuiltLaunch& launch =
@@ -82,6 +83,15 @@ std::vector<BuiltLaunch> built_launches(const Program& program) {
 }
 
 }  // namespace
+
+Profile profile_of(const std::vector<BuiltLaunch>& launches, std::shared_ptr<const Counters> counters,
+                   const DeviceInfo& gpu) {
+    std::vector<LaunchShape> shapes;
+    for (const BuiltLaunch& launch : launches)
+        shapes.push_back(shape_of(launch.kernel, launch.grid.volume(), static_cast<uint32_t>(launch.block.volume()),
+                                  launch.dynamic_shared_bytes, launch.resources, gpu));
+    return profile_of(std::move(counters), std::move(shapes), gpu);
+}
 
 Session::Session(Task task, std::unique_ptr<Device> device, Builder& builder, JudgeOptions options)
     : task_(std::move(task)),
@@ -130,8 +140,9 @@ void Session::open() {
 
 Order Session::order(const Candidate& candidate, Depth depth) const {
     // PTX is enough to screen on the virtual GPU, at half the time; a cubin tells registers and spills.
-    const CompileOptions options{.target = options_.target,
-                                 .cubin = info().kind == DeviceKind::cuda || depth == Depth::whole};
+    const CompileOptions options{
+        .target = options_.target,
+        .cubin = options_.resources || info().kind == DeviceKind::cuda || depth == Depth::whole};
     return order_of(candidate, task_, built_axes(depth), limits_, options);
 }
 
@@ -153,6 +164,9 @@ Judged Session::judge(const Candidate& candidate, Built built, Depth depth, bool
         if (depth == Depth::whole) sass = std::async(std::launch::async, sass_facts, built.binaries.front());
         judge_built(judged, std::move(built), depth, stop_at_failure, stop);
         if (sass.valid()) evaluation.facts.sass = sass.get();
+        if (judged.counters)
+            evaluation.profile =
+                shown(profile_of(judged.launches, judged.counters, info()), candidate.file->text, false);
     }
     cases_.trim();
     evaluation.judge_seconds = seconds_since(start);
@@ -162,7 +176,7 @@ Judged Session::judge(const Candidate& candidate, Built built, Depth depth, bool
 void Session::judge_built(Judged& judged, Built built, Depth depth, bool stop_at_failure, const std::stop_token& stop) {
     Evaluation& evaluation = judged.evaluation;
     try {
-        Program program(*device_, std::move(built.compilation), std::move(built.binaries), limits_);
+        LoadedProgram program(*device_, std::move(built.compilation), std::move(built.binaries), limits_);
         judged.launches = built_launches(program);
         VerifyOptions options{.schedules = options_.schedules,
                               .float_atomics = evaluation.facts.find(FactKind::float_atomic) != nullptr,
@@ -203,7 +217,7 @@ Evaluation Session::turned_down(const Candidate& candidate, const Built& built, 
     return evaluation;
 }
 
-void Session::verify_into(Judged& judged, Program& program, Depth depth, const VerifyOptions& options) {
+void Session::verify_into(Judged& judged, LoadedProgram& program, Depth depth, const VerifyOptions& options) {
     const auto start = Clock::now();
     Verified verified = verify(program, workloads(depth), task_, *device_, cases_, options);
     if (took_process_down(verified.verdict, info())) {
@@ -233,7 +247,7 @@ void Session::verify_into(Judged& judged, Program& program, Depth depth, const V
     if (evaluation.outcome == Outcome::correct && !info().measures_time) estimate_into(evaluation, program, verified);
 }
 
-void Session::estimate_into(Evaluation& evaluation, const Program& program, const Verified& verified) const {
+void Session::estimate_into(Evaluation& evaluation, const LoadedProgram& program, const Verified& verified) const {
     std::vector<double> estimates;
     for (const EstimatedWorkload& one : estimated_workloads(task_, info().kind, options_.axes)) {
         const auto counted = verified.counters.find(one.axes);
@@ -246,7 +260,7 @@ void Session::estimate_into(Evaluation& evaluation, const Program& program, cons
 }
 
 /// Measures; what takes its process down is tried once more, in a fresh one.
-Measured Session::measure_alone(Evaluation& evaluation, Program& program, const Axes& axes, Depth depth) {
+Measured Session::measure_alone(Evaluation& evaluation, LoadedProgram& program, const Axes& axes, Depth depth) {
     const uint32_t samples = depth == Depth::screen ? kScreenSamples : kWholeSamples;
     Measured measured = benchmark_.measure(program, program.workload_of(axes), samples);
     if (measured.outcome != Outcome::faulted && measured.outcome != Outcome::timed_out) return measured;
@@ -259,7 +273,7 @@ Measured Session::measure_alone(Evaluation& evaluation, Program& program, const 
     return measured;
 }
 
-void Session::measure_into(Evaluation& evaluation, Program& program, Depth depth) {
+void Session::measure_into(Evaluation& evaluation, LoadedProgram& program, Depth depth) {
     std::vector<double> medians;
     evaluation.measurements.clear();
     for (const Axes& axes : measured_axes()) {
@@ -276,7 +290,7 @@ void Session::measure_into(Evaluation& evaluation, Program& program, Depth depth
     if (!medians.empty()) evaluation.median_ns = geometric_mean(medians);
 }
 
-void Session::forget(Program& program) {
+void Session::forget(LoadedProgram& program) {
     program.forget();
     forget_all();
 }

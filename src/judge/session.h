@@ -55,7 +55,9 @@ class Session {
     /// Proves a candidate that was judged whole against each baseline: `whole` with the comparisons, their raw samples,
     /// and the candidate's times in them. `built` belongs to `order(…, Depth::whole)`. None where it was stopped before
     /// it was done or there is no baseline. Where the candidate fails on the way its outcome says so.
-    std::optional<Evaluation> prove(Evaluation whole, Built built, const Promotion& promotion);
+    /// `rival` is the build of promotion.rival.
+    std::optional<Evaluation> prove(Evaluation whole, Built built, const Promotion& promotion,
+                                    std::optional<Built> rival = {});
 
     /// The plain seed of the op (or its reference) against a copy of itself through the sessions of a proof: what a
     /// machine that is fit to prove calls neither FASTER nor SLOWER. None where it was stopped.
@@ -77,22 +79,22 @@ class Session {
     const std::vector<Axes>& measured_axes() const;
     std::vector<Axes> built_axes(Depth depth) const;
     void judge_built(Judged& judged, Built built, Depth depth, bool stop_at_failure, const std::stop_token& stop);
-    void verify_into(Judged& judged, Program& program, Depth depth, const VerifyOptions& options);
-    void estimate_into(Evaluation& evaluation, const Program& program, const Verified& verified) const;
-    Measured measure_alone(Evaluation& evaluation, Program& program, const Axes& axes, Depth depth);
-    void measure_into(Evaluation& evaluation, Program& program, Depth depth);
-    void forget(Program& program);
+    void verify_into(Judged& judged, LoadedProgram& program, Depth depth, const VerifyOptions& options);
+    void estimate_into(Evaluation& evaluation, const LoadedProgram& program, const Verified& verified) const;
+    Measured measure_alone(Evaluation& evaluation, LoadedProgram& program, const Axes& axes, Depth depth);
+    void measure_into(Evaluation& evaluation, LoadedProgram& program, Depth depth);
+    void forget(LoadedProgram& program);
     void forget_all();
     void renew(uint64_t seed);
-    SessionsTaken sessions(ProofParts parts, std::span<Program* const> programs, std::string_view what,
+    SessionsTaken sessions(ProofParts parts, std::span<LoadedProgram* const> programs, std::string_view what,
                            const Promotion& promotion);
     Fitness fitness() const;
     Timed bounded(Timed timed, const Axes& axes) const;
-    Contestant contestant(std::string name, Program& program);
-    bool choose_baselines(Program& program, const std::stop_token& stop);
+    Contestant contestant(std::string name, LoadedProgram& program);
+    bool choose_baselines(LoadedProgram& program, const std::stop_token& stop);
     bool tested_where_due(const Fitness& fitness, const std::stop_token& stop);
     void proofs_into(Evaluation& evaluation, SessionsTaken taken, size_t promotion) const;
-    std::vector<double> visit(Program& program, uint32_t samples);
+    std::vector<double> visit(LoadedProgram& program, uint32_t samples);
     void times_into(Evaluation& evaluation) const;
 
     Task task_;

@@ -28,12 +28,12 @@ Comparison not_proven(const std::string& baseline, const std::string& why) {
 
 std::vector<size_t> Session::rank(std::vector<Built> built, std::span<const double> first_ns,
                                   const std::stop_token& stop) {
-    std::vector<std::unique_ptr<Program>> programs;
+    std::vector<std::unique_ptr<LoadedProgram>> programs;
     for (Built& one : built) {
         programs.emplace_back();
         if (one.outcome != Outcome::correct) continue;
         programs.back() =
-            std::make_unique<Program>(*device_, std::move(one.compilation), std::move(one.binaries), limits_);
+            std::make_unique<LoadedProgram>(*device_, std::move(one.compilation), std::move(one.binaries), limits_);
     }
     const auto forget_programs = [&] {
         for (const auto& program : programs)
@@ -58,7 +58,7 @@ std::vector<size_t> Session::rank(std::vector<Built> built, std::span<const doub
 }
 
 /// Sample i is the geometric mean over the workloads of their i-th samples; empty where one failed.
-std::vector<double> Session::visit(Program& program, uint32_t samples) {
+std::vector<double> Session::visit(LoadedProgram& program, uint32_t samples) {
     std::vector<double> logs(samples, 0);
     for (const Axes& axes : measured_axes()) {
         const Timed timed = benchmark_.time(program, program.workload_of(axes), samples);
@@ -70,11 +70,12 @@ std::vector<double> Session::visit(Program& program, uint32_t samples) {
     return logs;
 }
 
-std::optional<Evaluation> Session::prove(Evaluation whole, Built built, const Promotion& promotion) {
+std::optional<Evaluation> Session::prove(Evaluation whole, Built built, const Promotion& promotion,
+                                         std::optional<Built> rival) {
     if (baselines_.all().empty() || measured_axes().empty()) return std::nullopt;
     if (built.outcome != Outcome::correct) throw Error("{} was right, and is {}", whole.digest, name(built.outcome));
     if (!tested_where_due(fitness(), promotion.stop)) return std::nullopt;
-    Program program(*device_, std::move(built.compilation), std::move(built.binaries), limits_);
+    LoadedProgram program(*device_, std::move(built.compilation), std::move(built.binaries), limits_);
     ProofParts parts{.candidate = contestant("candidate", program)};
     for (const auto& baseline : baselines_.all())
         parts.baselines.push_back({baseline->name(),
@@ -83,7 +84,13 @@ std::optional<Evaluation> Session::prove(Evaluation whole, Built built, const Pr
                                    },
                                    [&baseline = *baseline] { baseline.unload(); }});
     if (!choose_baselines(program, promotion.stop)) return std::nullopt;
-    Program* const programs[] = {&program};
+    std::vector<LoadedProgram*> programs{&program};
+    std::optional<LoadedProgram> other;
+    if (rival && rival->outcome == Outcome::correct) {
+        other.emplace(*device_, std::move(rival->compilation), std::move(rival->binaries), limits_);
+        parts.baselines.push_back(contestant(promotion.rival->name, *other));
+        programs.push_back(&*other);
+    }
     SessionsTaken taken = sessions(std::move(parts), programs, whole.digest, promotion);
     if (taken.stopped) return std::nullopt;
     whole.comparisons.clear();
@@ -101,7 +108,7 @@ std::optional<Evaluation> Session::prove(Evaluation whole, Built built, const Pr
 
 /// Lets baselines that are tuned by timing make their choice before the sessions, which then hold no sample that chose.
 /// A way of theirs that ends the device's process is followed by the next. False where it was stopped.
-bool Session::choose_baselines(Program& program, const std::stop_token& stop) {
+bool Session::choose_baselines(LoadedProgram& program, const std::stop_token& stop) {
     constexpr int kMostWays = 16;
     for (const auto& baseline : baselines_.all())
         for (const Axes& axes : measured_axes())
@@ -188,8 +195,8 @@ std::optional<Proof> Session::self_test(const std::stop_token& stop) {
         return own_program(place, task_.op->folder / "reference.cu",
                            {.extra = reference_buffers(*task_.op, OutputTypes::stored)});
     };
-    const std::unique_ptr<Program> one = copy(), other = copy();
-    Program* const programs[] = {one.get(), other.get()};
+    const std::unique_ptr<LoadedProgram> one = copy(), other = copy();
+    LoadedProgram* const programs[] = {one.get(), other.get()};
     ProofParts parts{.candidate = contestant("copy", *one)};
     parts.baselines = {contestant(plain ? "plain" : "reference", *other)};
     SessionsTaken taken = sessions(std::move(parts), programs, "self-test", {.stop = stop, .progress = {}});
@@ -201,7 +208,7 @@ std::optional<Proof> Session::self_test(const std::stop_token& stop) {
     return std::move(taken.proofs.front());
 }
 
-Contestant Session::contestant(std::string name, Program& program) {
+Contestant Session::contestant(std::string name, LoadedProgram& program) {
     return {std::move(name),
             [this, &program](const Axes& axes, uint32_t samples) {
                 return bounded(benchmark_.time(program, program.workload_of(axes), samples), axes);
@@ -218,12 +225,12 @@ Timed Session::bounded(Timed timed, const Axes& axes) const {
 }
 
 /// Takes them, and puts this session back to its own inputs.
-SessionsTaken Session::sessions(ProofParts parts, std::span<Program* const> programs, std::string_view what,
+SessionsTaken Session::sessions(ProofParts parts, std::span<LoadedProgram* const> programs, std::string_view what,
                                 const Promotion& promotion) {
     std::unique_ptr<Canaries> canaries;
     const auto renew_all = [&](uint64_t seed) {
         canaries.reset();
-        for (Program* const program : programs) program->forget();
+        for (LoadedProgram* const program : programs) program->forget();
         renew(seed);
     };
     parts.workloads = measured_axes();

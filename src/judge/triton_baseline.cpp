@@ -18,7 +18,7 @@ constexpr size_t kMostPoints = 32;
 
 struct TunedPoint {
     std::string words;
-    std::unique_ptr<Program> program;
+    std::unique_ptr<LoadedProgram> program;
 };
 
 /// The seed at its legal points, those that could be built; `log` says why the last of the others could not.
@@ -45,8 +45,8 @@ std::vector<TunedPoint> built_points(const OwnPlace& place, const std::filesyste
             words += fmt::format("{}{}={}", words.empty() ? "" : " ", name, value);
         try {
             tuned.push_back({words.empty() ? "no tunables" : words,
-                             std::make_unique<Program>(place.device, std::move(built[i].compilation),
-                                                       std::move(built[i].binaries), place.limits)});
+                             std::make_unique<LoadedProgram>(place.device, std::move(built[i].compilation),
+                                                             std::move(built[i].binaries), place.limits)});
         } catch (const LaunchRefused& refused) {
             log = refused.what();
         }

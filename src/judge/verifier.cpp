@@ -38,7 +38,7 @@ Shown wrong(std::string detail) { return {Outcome::wrong, {HUGE_VAL, 0, "", std:
 /// One workload of one program: runs it on case after case.
 class WorkloadRun {
  public:
-    WorkloadRun(Program& program, size_t workload, const Task& task, Device& device, Cases& cases,
+    WorkloadRun(LoadedProgram& program, size_t workload, const Task& task, Device& device, Cases& cases,
                 const VerifyOptions& options, Schedules& schedules)
         : program_(program),
           workload_(workload),
@@ -264,7 +264,7 @@ class WorkloadRun {
                           [](const auto& x, const auto& y) { return x.second.bytes == y.second.bytes; });
     }
 
-    Program& program_;
+    LoadedProgram& program_;
     size_t workload_;
     const Task& task_;
     Device& device_;
@@ -301,7 +301,7 @@ std::string log_of(const WorkloadVerdict& workload, const Shown& shown_input) {
 
 }  // namespace
 
-Verified verify(Program& program, const std::vector<Workload>& workloads, const Task& task, Device& device,
+Verified verify(LoadedProgram& program, const std::vector<Workload>& workloads, const Task& task, Device& device,
                 Cases& cases, const VerifyOptions& options) {
     if (workloads.empty()) throw Error("task {} has no workloads to verify", task.name);
     Verified verified;

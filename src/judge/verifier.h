@@ -45,7 +45,7 @@ struct Verified {
 
 /// `program` was built for these workloads first, in their order. Throws Error where our own parts fail and for no
 /// workloads at all.
-Verified verify(Program& program, const std::vector<Workload>& workloads, const Task& task, Device& device,
+Verified verify(LoadedProgram& program, const std::vector<Workload>& workloads, const Task& task, Device& device,
                 Cases& cases, const VerifyOptions& options);
 
 }  // namespace recuda

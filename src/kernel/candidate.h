@@ -25,6 +25,7 @@ struct Candidate {
     std::string digest;  // SHA-256, see digest_of
     Origin origin = Origin::user;
     std::string parent;  // what it was made from: a seed's file name or a digest
+    std::string step;    // of the search that made it: "propose", "tune" …; "" where its origin says all
 };
 
 /// SHA-256 over the source without comments and blank lines, the launch, scratch, require and uses directives, and the

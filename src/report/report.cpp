@@ -121,7 +121,7 @@ std::string report_markdown(const RunResult& result, const ReportParts& parts) {
         text.back() = '.';
         text += "\n\n";
     }
-    text += failures(result) + left_out(result);
+    text += model_section(result, parts.prompts) + failures(result) + left_out(result);
     if (!parts.notes.empty()) {
         text += "## Notes\n\n";
         for (const std::string& note : parts.notes) text += "- " + note + "\n";
@@ -141,6 +141,7 @@ void write_report(const RunFolder& folder, const RunResult& result, const std::v
     if (!ratios.empty()) write_atomically(folder.path() / "ratios.svg", ratios);
     ReportParts parts{.asked = folder.facts().asked,
                       .environment = folder.facts().environment,
+                      .prompts = asked_prompts(folder),
                       .notes = notes,
                       .has_plot = !plot.empty(),
                       .has_ratio_plot = !ratios.empty()};

@@ -1,17 +1,15 @@
 #include "report/table.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "report/model_section.h"
 #include "task/task.h"
 
 namespace recuda {
 namespace {
-
-constexpr size_t kDigits = 12, kReasonBytes = 160;
 
 /// Columns that a text takes on a terminal: one a code point, which holds for what we print.
 size_t width(std::string_view text) {
@@ -34,23 +32,6 @@ std::string source_of(const Evaluation& evaluation) {
     const std::string parent = evaluation.parent.size() == 64 ? short_digest(evaluation.parent) : evaluation.parent;
     return parent.empty() ? std::string(name(evaluation.origin))
                           : fmt::format("{} {}", name(evaluation.origin), parent);
-}
-
-std::string cost(const Evaluation& evaluation) {
-    if (evaluation.outcome != Outcome::correct) return "-";
-    if (evaluation.median_ns) return shown_time(*evaluation.median_ns);
-    return evaluation.estimate ? fmt::format("{:.4g}", *evaluation.estimate) : "-";
-}
-
-/// Three digits and the unit that fits.
-std::string with_unit(double value, const std::array<const char*, 4>& units) {
-    size_t unit = 0;
-    while (value >= 999.5 && unit + 1 < units.size()) {
-        value /= 1000;
-        ++unit;
-    }
-    const int digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-    return fmt::format("{:.{}f} {}", value, digits, units[unit]);
 }
 
 /// The best kernel at the workload that moves most, where bandwidth says most.
@@ -105,47 +86,6 @@ std::string ending(const RunResult& result) {
 
 }  // namespace
 
-std::string short_digest(const std::string& digest) { return digest.substr(0, kDigits); }
-
-std::string shown_time(double ns) { return with_unit(ns, {"ns", "µs", "ms", "s"}); }
-
-std::string shown_bytes(double bytes) { return with_unit(bytes, {"B", "kB", "MB", "GB"}); }
-
-std::string shown_share(const std::optional<double>& share) {
-    if (!share) return "-";
-    return fmt::format("{:.{}f} %", 100 * *share, *share < 0.0995 ? 1 : 0);
-}
-
-std::string shown_point(const Point& point) {
-    std::vector<std::string> parts;
-    for (const auto& [name, value] : point) parts.push_back(fmt::format("{}={}", name, value));
-    return parts.empty() ? "-" : joined(parts, " ");
-}
-
-std::string shown(const Comparison& comparison) {
-    if (!std::isfinite(comparison.ratio)) return "not compared with " + comparison.baseline;
-    return fmt::format("{:.2f}x ({:.2f} to {:.2f}) {} than {}", comparison.ratio, comparison.low, comparison.high,
-                       name(comparison.outcome), comparison.baseline);
-}
-
-std::string reason(const Evaluation& evaluation) {
-    std::string text;
-    if (!evaluation.verdict.reports.empty()) {
-        const Report& report = evaluation.verdict.reports.front();
-        text = fmt::format("{} at {}:{}: {}", name(report.check), report.file, report.line, report.message);
-    }
-    for (const WorkloadVerdict& workload : evaluation.verdict.workloads)
-        if (text.empty() && workload.outcome != Outcome::correct)
-            text = fmt::format("{} at {} ({})", workload.detail, shown(workload.axes), workload.input);
-    if (text.empty()) text = evaluation.verdict.log;
-    const auto lines = split_lines(text);
-    const auto said =
-        std::find_if(lines.begin(), lines.end(), [](std::string_view line) { return !trimmed(line).empty(); });
-    if (said == lines.end()) return "";
-    const std::string_view line = trimmed(*said);
-    return line.size() <= kReasonBytes ? std::string(line) : valid_utf8(line.substr(0, kReasonBytes - 3)) + "…";
-}
-
 Table candidate_table(const RunResult& result, size_t most) {
     Table table{.titles = {"#", "digest", "from", "outcome", result.measures_time ? "median" : "estimate", "against",
                            "registers", "tunables"},
@@ -157,7 +97,7 @@ Table candidate_table(const RunResult& result, size_t most) {
         if (evaluation.outcome == Outcome::correct && evaluation.stage != "whole") outcome += " (screened)";
         table.rows.push_back(
             {std::to_string(table.rows.size() + 1), short_digest(evaluation.digest), source_of(evaluation), outcome,
-             cost(evaluation),
+             shown_cost(evaluation),
              comparison == nullptr || !std::isfinite(comparison->ratio)
                  ? "-"
                  : fmt::format("{:.2f}x {}", comparison->ratio, comparison->baseline),
@@ -243,6 +183,10 @@ std::string summary(const RunResult& result, Colours colours, size_t most) {
     } else {
         text += "no right kernel was found\n";
     }
+    if (result.model)
+        text += fmt::format("model: {} calls, {} tokens{}\n", result.model->calls,
+                            result.model->input_tokens + result.model->output_tokens,
+                            result.model->against_seed ? "; " + shown(*result.model->against_seed) : "");
     return text + fmt::format("ended: {} ({:.1f} s)\n", ending(result), result.seconds);
 }
 

@@ -1,3 +1,12 @@
+// The order of things, and where each is done:
+//
+//   retrieve, propose   Proposer (search/mixer.h): seeds, tuner, index, and a model that also repairs what failed
+//   build, verify,      Evaluator::evaluate with Depth::screen; every evaluation is recorded before anybody sees it
+//   screen              and is what the next proposal follows from
+//   race                Evaluator::rank, where there is a clock
+//   judge whole         Evaluator::evaluate with Depth::whole, the finalists
+//   prove               Evaluator::prove, the winner
+//   record              RunFolder
 #include "search/search.h"
 
 #include <algorithm>
@@ -10,6 +19,7 @@
 #include "base/json.h"
 #include "judge/evaluator.h"
 #include "search/deadline.h"
+#include "search/gains.h"
 #include "search/proposer.h"
 #include "store/run_folder.h"
 
@@ -38,7 +48,8 @@ class Search {
 
     RunResult run() {
         const StoppedBy screened = screen();
-        const bool proven = judge_finalists();
+        // An answer that is awaited may still change who wins: nobody is proven before it is there.
+        const bool proven = screened == StoppedBy::waiting || judge_finalists();
         RunResult result = gathered();
         result.stopped_by = proven ? screened : stop_.stop_requested() ? StoppedBy::interrupt : StoppedBy::time;
         if (result.stopped_by == StoppedBy::converged) result.exhausted = proposer_.exhausted();
@@ -59,28 +70,38 @@ class Search {
     /// Proposes and screens from the beginning; what is recorded is taken from there, so that a resumed run takes the
     /// same way. Recorded candidates that are never proposed count as well: they use the total up.
     StoppedBy screen() {
-        std::vector<Evaluation> history;
-        while (history.size() < options_.num_candidates) {
-            std::vector<Candidate> batch = proposer_.propose(history, options_.num_candidates - history.size());
-            if (batch.empty()) return StoppedBy::converged;
-            const std::vector<Candidate> fresh = trim_to_budget(batch);
-            if (batch.empty()) break;
+        if (room() == 0) return nothing_to_screen();
+        while (history_.size() < options_.num_candidates) {
+            std::vector<Candidate> batch =
+                proposer_.propose(history_, options_.num_candidates - history_.size(), screening_.token());
             // Until something is right there is nothing to keep time for.
             const std::stop_token until = finalists().empty() ? end_.token() : screening_.token();
-            if (!fresh.empty() && until.stop_requested())
+            const std::vector<Candidate> fresh = trim_to_budget(batch);
+            if (until.stop_requested() && (batch.empty() || !fresh.empty()))
                 return stop_.stop_requested() ? StoppedBy::interrupt : StoppedBy::time;
+            if (batch.empty()) return room() == 0 ? StoppedBy::candidates : proposer_.ended();
             judge(fresh, Depth::screen, until);
             screened_more_ = screened_more_ || !fresh.empty();
             for (const Candidate& candidate : batch)
                 if (const auto found = screened_.find(candidate.digest); found != screened_.end())
-                    history.push_back(found->second);
+                    history_.push_back(found->second);
         }
         return StoppedBy::candidates;
     }
 
+    /// All are judged already: nobody is asked for more.
+    StoppedBy nothing_to_screen() {
+        for (const std::string& digest : order_)
+            if (const auto found = screened_.find(digest); found != screened_.end()) history_.push_back(found->second);
+        return StoppedBy::candidates;
+    }
+
+    /// How many candidates may still be judged.
+    size_t room() const { return options_.num_candidates - std::min(options_.num_candidates, order_.size()); }
+
     /// Takes those that the total has no room for out of the batch; gives back those that are to be judged.
     std::vector<Candidate> trim_to_budget(std::vector<Candidate>& batch) const {
-        const size_t room = options_.num_candidates - std::min(options_.num_candidates, order_.size());
+        const size_t room = this->room();
         std::vector<Candidate> fresh;
         std::erase_if(batch, [&](const Candidate& candidate) {
             if (screened_.contains(candidate.digest)) return false;
@@ -133,6 +154,37 @@ class Search {
         return right;
     }
 
+    /// The best few, and where a model took part its best one and the best seed: both are told of, whoever wins.
+    std::vector<const Evaluation*> with_rivals(std::vector<const Evaluation*> finalists) const {
+        if (!proposer_.model_use()) return finalists;
+        const std::vector<const Evaluation*> right = right_ones();
+        for (const Evaluation* best : {best_of_model(right, screened_), best_of_seeds(right, screened_)})
+            if (best != nullptr && std::find(finalists.begin(), finalists.end(), best) == finalists.end())
+                finalists.push_back(best);
+        return finalists;
+    }
+
+    /// Whom a winner is compared with beside the baselines where a model took part: its best, or the best seed.
+    std::optional<Rival> rival_of(const Evaluation& winner) const {
+        if (!proposer_.model_use()) return std::nullopt;
+        const std::vector<const Evaluation*> right = right_ones();
+        const bool is_model = is_of_model(winner, screened_);
+        const Evaluation* rival = is_model ? best_of_seeds(right, screened_) : best_of_model(right, screened_);
+        if (rival == nullptr) return std::nullopt;
+        return Rival{is_model ? kBestSeed : kBestOfModel, folder_.candidate(*rival)};
+    }
+
+    /// What a model did, with what came of it.
+    std::optional<ModelUse> model_use() const {
+        std::optional<ModelUse> use = proposer_.model_use();
+        if (!use) return use;
+        add_gains(*use, history_);
+        const std::vector<const Evaluation*> right = right_ones();
+        const Evaluation *model = best_of_model(right, screened_), *seed = best_of_seeds(right, screened_);
+        if (model != nullptr && seed != nullptr) use->against_seed = compared(last(model->digest), last(seed->digest));
+        return use;
+    }
+
     /// Lets right ones race, judges the best few whole until all that are left are right, and proves the winner; one
     /// that fails on the way loses, and the next takes its place. False when it was stopped before.
     bool judge_finalists() {
@@ -140,7 +192,7 @@ class Search {
         rank();
         while (true) {
             std::vector<Candidate> fresh;
-            for (const Evaluation* finalist : finalists())
+            for (const Evaluation* finalist : with_rivals(finalists()))
                 if (!whole_.contains(finalist->digest)) fresh.push_back(folder_.candidate(*finalist));
             if (fresh.empty()) {
                 if (const std::optional<bool> proven = prove_winner()) return *proven;
@@ -175,10 +227,12 @@ class Search {
         const Evaluation& winner = whole_.at(best.front()->digest);
         if (!winner.proofs.empty()) return true;
         const Candidate candidate = folder_.candidate(winner);
-        std::optional<Evaluation> proven =
-            evaluator_.prove(candidate, winner, {promotions() + 1, end_.token(), [&](size_t sessions, size_t of) {
-                                                     tell(SearchProgress::Stage::proof, sessions, of);
-                                                 }});
+        Promotion promotion{
+            .number = promotions() + 1,
+            .stop = end_.token(),
+            .progress = [&](size_t sessions, size_t of) { tell(SearchProgress::Stage::proof, sessions, of); },
+            .rival = rival_of(winner)};
+        std::optional<Evaluation> proven = evaluator_.prove(candidate, winner, promotion);
         if (!proven) return !end_.token().stop_requested();
         const bool right = proven->outcome == Outcome::correct;
         folder_.record(std::move(*proven), candidate);
@@ -214,6 +268,7 @@ class Search {
                          .device_target = evaluator_.device_target(),
                          .measures_time = evaluator_.measures_time()};
         for (const std::string& digest : order_) result.evaluations.push_back(last(digest));
+        result.model = model_use();
         result.promotions = promotions();
         sort_best_first(result.evaluations);
         // Until somebody is proven the best one is whom the final chose.
@@ -251,36 +306,14 @@ class Search {
     std::stop_token stop_;
     Deadline screening_, end_;
     Clock::time_point started_ = Clock::now();
+    std::vector<Evaluation> history_;                     // of what was proposed, in that order, as screened
     std::map<std::string, Evaluation> screened_, whole_;  // by digest
     std::vector<std::string> order_;                      // digests as they came
     std::vector<std::string> ranked_;                     // by race and final, best first
     bool screened_more_ = false;                          // since this start
 };
 
-void refuse(bool asked, const char* option, const char* what) {
-    if (asked) throw Error("{} is not part of this version yet: leave {} out", what, option);
-}
-
 }  // namespace
-
-void check_options(const SearchOptions& options) {
-    refuse(options.retrieval, "--enable-retrieval", "retrieval");
-    refuse(!options.program.empty(), "--program", "a program of a language model");
-    refuse(!options.policy.empty(), "--policy", "a search policy");
-}
-
-std::string shown(const SearchOptions& options) {
-    return dump(Json{{"preset", options.preset},
-                     {"num_candidates", options.num_candidates},
-                     {"repair_attempts", options.repair_attempts},
-                     {"time_limit_s", options.time_limit_s},
-                     {"seed", options.seed},
-                     {"enable_retrieval", options.retrieval},
-                     {"program", json_text(options.program)},
-                     {"policy", json_text(options.policy)},
-                     {"baselines", options.baselines},
-                     {"finalists", options.finalists}});
-}
 
 RunResult search(const SearchParts& parts, const SearchOptions& options, const std::stop_token& stop,
                  const std::function<void(const SearchProgress&)>& progress) {

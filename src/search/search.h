@@ -20,7 +20,7 @@ class RunFolder;
 struct SearchOptions {
     std::string preset = "offline";
     size_t num_candidates = 24;    // distinct ones in all, those of earlier starts included
-    unsigned repair_attempts = 2;  // of a model's candidate; there is nobody to repair offline
+    unsigned repair_attempts = 2;  // of a chain of a model's candidates
     double time_limit_s = 0;       // 0: none
     uint64_t seed = 0;
     bool retrieval = false;
@@ -28,9 +28,6 @@ struct SearchOptions {
     std::vector<std::string> baselines{"plain"};
     size_t finalists = 3;  // right ones that are judged whole at the end
 };
-
-/// Throws Error for what is asked for and not part of this version: retrieval, a program, a policy.
-void check_options(const SearchOptions& options);
 
 /// The options as run.json keeps them, a JSON object.
 std::string shown(const SearchOptions& options);
@@ -52,8 +49,8 @@ struct SearchParts {
 /// run.json, and brings results.duckdb up to date. A finalist that is wrong on the whole list of workloads or in its
 /// proof loses, and the next one takes its place. What is recorded in the folder is not judged again.
 ///
-/// With a time limit the last quarter of it is kept for the finalists, once there are any. Throws Error when the world
-/// fails; what was recorded is kept.
+/// A run whose model's answer is awaited ends without finalists. With a time limit the last quarter of it is kept for
+/// the finalists, once there are any. Throws Error when the world fails; what was recorded is kept.
 RunResult search(const SearchParts& parts, const SearchOptions& options, const std::stop_token& stop,
                  const std::function<void(const SearchProgress&)>& progress = {});
 

@@ -88,26 +88,38 @@ std::vector<size_t> Arm::neighbours(size_t index) const {
 }
 
 Space::Space(const Task& task, const std::vector<KernelFile>& seeds, const std::vector<Axes>& workloads,
-             const DeviceLimits& limits, uint64_t seed) {
+             const DeviceLimits& limits, uint64_t seed)
+    : workloads_(workloads), limits_(limits), seed_(seed) {
     for (const KernelFile& given : seeds) {
-        Arm arm;
-        arm.file = std::make_shared<const KernelFile>(
+        auto file = std::make_shared<const KernelFile>(
             parse_kernel_file(with_task(given.text, given.language, task.name), given.name, given.language));
-        check_names(*arm.file, *task.op);
-        arm.sampled = count_points(*arm.file, kMostPoints + 1) > kMostPoints;
-        arm.points = arm.sampled ? sample_points(*arm.file, workloads, limits, seed)
-                                 : legal_points(*arm.file, workloads, limits);
-        if (arm.points.empty()) {
-            notes_.push_back(given.name + " has no legal point for this task");
-            continue;
-        }
-        for (size_t i = 0; i < arm.points.size(); ++i) arm.places_.emplace(arm.points[i], i);
-        arm.shuffled.resize(arm.points.size() - 1);
-        std::iota(arm.shuffled.begin(), arm.shuffled.end(), size_t{1});
-        Rng rng(seed, "spread of " + given.name);
-        shuffle(arm.shuffled, rng);
-        arms_.push_back(std::move(arm));
+        check_names(*file, *task.op);
+        if (!add(std::move(file), Origin::seed, "")) notes_.push_back(given.name + " has no legal point for this task");
     }
+}
+
+std::optional<Candidate> Space::add(std::shared_ptr<const KernelFile> file, Origin origin, const std::string& parent) {
+    Arm arm;
+    arm.file = std::move(file);
+    arm.origin = origin;
+    arm.parent = parent;
+    arm.sampled = count_points(*arm.file, kMostPoints + 1) > kMostPoints;
+    arm.points = arm.sampled ? sample_points(*arm.file, workloads_, limits_, seed_)
+                             : legal_points(*arm.file, workloads_, limits_);
+    if (arm.points.empty()) return std::nullopt;
+    for (size_t i = 0; i < arm.points.size(); ++i) arm.places_.emplace(arm.points[i], i);
+    arm.shuffled.resize(arm.points.size() - 1);
+    std::iota(arm.shuffled.begin(), arm.shuffled.end(), size_t{1});
+    Rng rng(seed_, "spread of " + arm.file->name);
+    shuffle(arm.shuffled, rng);
+    arms_.push_back(std::move(arm));
+    const size_t added = arms_.size() - 1;
+    for (size_t i = 0; i < arms_.back().points.size(); ++i) {
+        const ArmPoint place{added, i};
+        if (const std::string digest = candidate(place).digest; digests_.emplace(digest, place).second)
+            places_.emplace(place, digest);
+    }
+    return candidate({added, 0});
 }
 
 size_t Space::size() const {
@@ -115,10 +127,20 @@ size_t Space::size() const {
                            [](size_t sum, const Arm& arm) { return sum + arm.points.size(); });
 }
 
-Candidate Space::candidate(size_t arm, size_t index) const {
-    const Arm& chosen = arms_[arm];
-    return make_candidate(chosen.file, chosen.points[index], index == 0 ? Origin::seed : Origin::tuner,
-                          chosen.file->name);
+Candidate Space::candidate(ArmPoint place) const {
+    const Arm& arm = arms_[place.arm];
+    const bool first = place.index == 0;
+    std::string parent = first && !arm.parent.empty() ? arm.parent : arm.file->name;
+    if (!first && arm.origin != Origin::seed) parent = candidate({place.arm, 0}).digest;
+    Candidate candidate =
+        make_candidate(arm.file, arm.points[place.index], first ? arm.origin : Origin::tuner, std::move(parent));
+    if (!first) candidate.step = "tune";
+    return candidate;
+}
+
+std::optional<ArmPoint> Space::place(const std::string& digest) const {
+    const auto found = digests_.find(digest);
+    return found == digests_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::string with_task(const std::string& text, Language language, const std::string& task) {

@@ -1,13 +1,12 @@
-// The offline tuner.
+// The tuner, of seeds and of what a model or the index added to them.
 //
 // Successive halving (Jamieson and Talwalkar, 2016) spends little on many and more on few. Here the little is a
-// screening on small workloads. Rung by rung: every seed once; then a spread of points, taken in turn from the seeds
+// screening on small workloads. Rung by rung: every file once; then a spread of points, taken in turn from the seeds
 // that were right (a seed that failed comes last, its other points may still be good); then the better third of all
 // right ones is explored, a neighbour of each in turn, and ranked again after each batch, so that what is explored
 // moves to where it is good; what the search then judges whole are the best few. When no leader has an untried
 // neighbour, the remaining points follow, so that a small space is exhausted.
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "base/error.h"
@@ -19,33 +18,25 @@ namespace {
 
 constexpr size_t kBatch = 4, kKeptShare = 3;
 
-struct Place {
-    size_t arm = 0, index = 0;
-    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the comparison for a pointer
-    auto operator<=>(const Place&) const = default;
-};
-
 class Tuner final : public Proposer {
  public:
-    Tuner(const Space& space, size_t total) : space_(space), total_(total) {
-        for (size_t arm = 0; arm < space_.arms().size(); ++arm)
-            for (size_t index = 0; index < space_.arms()[arm].points.size(); ++index)
-                digests_.emplace(space_.candidate(arm, index).digest, Place{arm, index});
-        for (const auto& [digest, place] : digests_) known_.emplace(place, digest);
-    }
+    Tuner(const Space& space, size_t total) : space_(space), total_(total) {}
 
-    std::vector<Candidate> propose(std::span<const Evaluation> screened, size_t at_most) override {
+    std::vector<Candidate> propose(std::span<const Evaluation> screened, size_t at_most,
+                                   const std::stop_token&) override {
         look_at(screened);
         for (const auto rung : {&Tuner::seeds, &Tuner::spread, &Tuner::moves, &Tuner::rest})
-            if (std::vector<Place> places = (this->*rung)(); !places.empty()) return candidates(places, at_most);
+            if (std::vector<ArmPoint> places = (this->*rung)(); !places.empty()) return candidates(places, at_most);
         return {};
     }
 
     std::string exhausted() const override {
         const bool sampled =
             std::any_of(space_.arms().begin(), space_.arms().end(), [](const Arm& a) { return a.sampled; });
-        return fmt::format("all {} {}points of {} seeds were evaluated", digests_.size(), sampled ? "sampled " : "",
-                           space_.arms().size());
+        const bool seeds_alone = std::all_of(space_.arms().begin(), space_.arms().end(),
+                                             [](const Arm& a) { return a.origin == Origin::seed; });
+        return fmt::format("all {} {}points of {} {} were evaluated", space_.distinct(), sampled ? "sampled " : "",
+                           space_.arms().size(), seeds_alone ? "seeds" : "kernel files");
     }
 
  private:
@@ -53,9 +44,9 @@ class Tuner final : public Proposer {
         tried_.clear();
         right_.clear();
         for (const Evaluation& evaluation : screened) {
-            const auto place = digests_.find(evaluation.digest);
-            if (place == digests_.end()) continue;
-            tried_.insert(place->second);
+            const std::optional<ArmPoint> place = space_.place(evaluation.digest);
+            if (!place) continue;
+            tried_.insert(*place);
             if (evaluation.outcome == Outcome::correct) right_.push_back(&evaluation);
         }
         std::stable_sort(right_.begin(), right_.end(),
@@ -63,18 +54,18 @@ class Tuner final : public Proposer {
     }
 
     /// Whether the place may be proposed: not tried, and not the same candidate as another place.
-    bool is_open(Place place) const { return known_.contains(place) && !tried_.contains(place); }
-    Place place_of(const Evaluation& evaluation) const { return digests_.at(evaluation.digest); }
+    bool is_open(ArmPoint place) const { return space_.is_first(place) && !tried_.contains(place); }
+    ArmPoint place_of(const Evaluation& evaluation) const { return *space_.place(evaluation.digest); }
 
-    std::vector<Place> seeds() const {
-        std::vector<Place> open;
+    std::vector<ArmPoint> seeds() const {
+        std::vector<ArmPoint> open;
         for (size_t arm = 0; arm < space_.arms().size(); ++arm)
             if (is_open({arm, 0})) open.push_back({arm, 0});
         return open;
     }
 
     /// Every point but the first of these arms, the arms in turn.
-    void take_in_turn(const std::vector<size_t>& arms, std::vector<Place>& places) const {
+    void take_in_turn(const std::vector<size_t>& arms, std::vector<ArmPoint>& places) const {
         bool more = true;
         for (size_t round = 0; more; ++round) {
             more = false;
@@ -89,60 +80,59 @@ class Tuner final : public Proposer {
 
     /// The arms whose seed was right, then the others: it hangs on the seeds alone, so a spread that has begun stays
     /// what it is.
-    std::vector<Place> open_in_turn(size_t at_most) const {
+    std::vector<ArmPoint> open_in_turn(size_t at_most) const {
         std::set<size_t> good;
         for (const Evaluation* evaluation : right_)
-            if (const Place place = place_of(*evaluation); place.index == 0) good.insert(place.arm);
+            if (const ArmPoint place = place_of(*evaluation); place.index == 0) good.insert(place.arm);
         std::vector<size_t> others;
         for (size_t arm = 0; arm < space_.arms().size(); ++arm)
             if (!good.contains(arm)) others.push_back(arm);
-        std::vector<Place> places;
+        std::vector<ArmPoint> places;
         take_in_turn({good.begin(), good.end()}, places);
         take_in_turn(others, places);
-        std::erase_if(places, [&](Place place) { return !is_open(place); });
+        std::erase_if(places, [&](ArmPoint place) { return !is_open(place); });
         places.resize(std::min(places.size(), at_most));
         return places;
     }
 
-    std::vector<Place> spread() const {
+    std::vector<ArmPoint> spread() const {
         const size_t arms = space_.arms().size(), wanted = total_ > arms ? (total_ - arms + 1) / 2 : 0;
-        const size_t done = std::count_if(tried_.begin(), tried_.end(), [](Place place) { return place.index != 0; });
-        return done < wanted ? open_in_turn(wanted - done) : std::vector<Place>();
+        const size_t done =
+            std::count_if(tried_.begin(), tried_.end(), [](ArmPoint place) { return place.index != 0; });
+        return done < wanted ? open_in_turn(wanted - done) : std::vector<ArmPoint>();
     }
 
-    std::vector<Place> moves() const {
+    std::vector<ArmPoint> moves() const {
         std::vector<std::vector<size_t>> near;
         for (size_t i = 0; i < (right_.size() + kKeptShare - 1) / kKeptShare; ++i)
             near.push_back(space_.arms()[place_of(*right_[i]).arm].neighbours(place_of(*right_[i]).index));
-        std::vector<Place> chosen;
-        std::set<Place> seen;
+        std::vector<ArmPoint> chosen;
+        std::set<ArmPoint> seen;
         bool more = true;
         for (size_t step = 0; more && chosen.size() < kBatch; ++step) {
             more = false;
             for (size_t i = 0; i < near.size() && chosen.size() < kBatch; ++i) {
                 if (step >= near[i].size()) continue;
                 more = true;
-                const Place place{place_of(*right_[i]).arm, near[i][step]};
+                const ArmPoint place{place_of(*right_[i]).arm, near[i][step]};
                 if (is_open(place) && seen.insert(place).second) chosen.push_back(place);
             }
         }
         return chosen;
     }
 
-    std::vector<Place> rest() const { return open_in_turn(total_); }
+    std::vector<ArmPoint> rest() const { return open_in_turn(total_); }
 
-    std::vector<Candidate> candidates(const std::vector<Place>& places, size_t at_most) const {
+    std::vector<Candidate> candidates(const std::vector<ArmPoint>& places, size_t at_most) const {
         std::vector<Candidate> chosen;
-        for (const Place& place : places)
-            if (chosen.size() < at_most) chosen.push_back(space_.candidate(place.arm, place.index));
+        for (const ArmPoint& place : places)
+            if (chosen.size() < at_most) chosen.push_back(space_.candidate(place));
         return chosen;
     }
 
     const Space& space_;
     size_t total_;
-    std::map<std::string, Place> digests_;
-    std::map<Place, std::string> known_;
-    std::set<Place> tried_;
+    std::set<ArmPoint> tried_;
     std::vector<const Evaluation*> right_;  // best first
 };
 

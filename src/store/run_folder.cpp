@@ -141,13 +141,15 @@ void RunFolder::record(Evaluation evaluation, const Candidate& candidate) {
     evaluation.digest = candidate.digest;
     evaluation.origin = candidate.origin;
     evaluation.parent = candidate.parent;
+    evaluation.step = candidate.step;
     evaluation.language = name_of(candidate.file->language);
     evaluation.file = fmt::format("candidates/{}{}", candidate.digest, extension(evaluation.language));
     std::error_code ignored;
     if (!fs::exists(path_ / evaluation.file, ignored))
         write_atomically(path_ / evaluation.file, text_at(*candidate.file, candidate.point));
-    append_line(path_ / "evaluations.jsonl", dump(to_json(evaluation)));
-    recorded_.push_back(std::move(evaluation));
+    const Json line = to_json(evaluation);
+    append_line(path_ / "evaluations.jsonl", dump(line));
+    recorded_.push_back(evaluation_from_json(line));  // as one who resumes the run finds it
     if (Clock::now() - stored_at_ >= kStoreEvery) update_store(kStoreWait);
 }
 
@@ -205,6 +207,7 @@ Candidate candidate_in(const fs::path& folder, const Evaluation& evaluation) {
     const fs::path file = folder / "candidates" / (evaluation.digest + extension(evaluation.language));
     auto kernel = std::make_shared<const KernelFile>(read_kernel_file(file));
     Candidate candidate = make_candidate(std::move(kernel), evaluation.tunables, evaluation.origin, evaluation.parent);
+    candidate.step = evaluation.step;
     if (candidate.digest != evaluation.digest)
         throw Error("{} was changed: its digest is {}", shown(file), candidate.digest);
     return candidate;

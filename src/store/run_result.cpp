@@ -31,6 +31,38 @@ Json best_json(const RunResult& result) {
             {"comparisons", std::move(comparisons)}};
 }
 
+Json to_json(const StepGain& step) {
+    return {{"step", step.step},
+            {"asked", step.asked},
+            {"candidates", step.candidates},
+            {"right", step.right},
+            {"best_digest", step.best_digest},
+            {"best", step.best ? json_number(*step.best) : Json()},
+            {"gain", json_number(step.gain)}};
+}
+
+Json to_json(const ModelAgainstSeed& pair) {
+    const auto number = [](const std::optional<double>& value) { return value ? json_number(*value) : Json(); };
+    return {{"model_digest", pair.model_digest}, {"seed_digest", pair.seed_digest}, {"ratio", json_number(pair.ratio)},
+            {"low", number(pair.low)},           {"high", number(pair.high)},       {"evidence", pair.evidence}};
+}
+
+Json to_json(const ModelUse& use) {
+    Json steps = Json::array(), problems = Json::array();
+    for (const StepGain& step : use.steps) steps.push_back(to_json(step));
+    for (const std::string& problem : use.problems) problems.push_back(json_text(problem));
+    return {{"model", json_text(use.model)},
+            {"calls", use.calls},
+            {"cached", use.cached},
+            {"input_tokens", use.input_tokens},
+            {"output_tokens", use.output_tokens},
+            {"cost_usd", json_number(use.cost_usd)},
+            {"steps", std::move(steps)},
+            {"against_seed", use.against_seed ? to_json(*use.against_seed) : Json()},
+            {"problems", std::move(problems)},
+            {"off", json_text(use.off)}};
+}
+
 int rung(const Evaluation& evaluation) {
     if (evaluation.outcome != Outcome::correct) return 3;
     if (evaluation.stage != "whole") return 2;
@@ -59,6 +91,7 @@ Json to_json(const RunResult& result) {
             {"best", best_json(result)},
             {"stopped_by", name(result.stopped_by)},
             {"exhausted", result.exhausted},
+            {"model", result.model ? to_json(*result.model) : Json()},
             {"promotions", result.promotions},
             {"seconds", result.seconds}};
 }

@@ -1,4 +1,4 @@
-#include "cli/profile.h"
+#include "device/profile.h"
 
 #include <fmt/format.h>
 
