@@ -1,5 +1,6 @@
 // `cuda-rlm run`: the main job.
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -34,10 +35,12 @@
 namespace recuda {
 namespace {
 
+constexpr int64_t kNotGiven = std::numeric_limits<int64_t>::min();
+
 struct RunWords {
     std::string task, preset, out_dir, db, baselines = "plain", program = "kernel-search", policy;
     LmWords lm;
-    int64_t num_candidates = 24, repair_attempts = -1;  // -1: the policy's
+    int64_t num_candidates = 24, repair_attempts = kNotGiven;  // not given: the policy's
     double time_limit_s = 0;
     bool retrieval = false, resume = false, no_filter = false;
     DeviceChoice device;
@@ -71,7 +74,7 @@ struct RunWords {
     SearchOptions search_options(const std::string& used_preset) const {
         if (num_candidates < 1 || num_candidates > 1'000'000)
             throw UsageError("--num-candidates takes a number from 1 to 1000000");
-        if (repair_attempts < -1 || repair_attempts > 100)
+        if (repair_attempts != kNotGiven && (repair_attempts < 0 || repair_attempts > 100))
             throw UsageError("--repair-attempts takes a number from 0 to 100");
         if (const std::vector<std::string> known{"kernel-search", "rlm"};
             std::find(known.begin(), known.end(), program) == known.end())
@@ -93,7 +96,7 @@ struct RunWords {
 
     Policy search_policy() const {
         Policy read = policy.empty() ? Policy() : read_policy(policy);
-        if (repair_attempts >= 0) read.repair_attempts = static_cast<size_t>(repair_attempts);
+        if (repair_attempts != kNotGiven) read.repair_attempts = static_cast<size_t>(repair_attempts);
         return read;
     }
 

@@ -183,11 +183,10 @@ class Run(Case):
             self.refused(*words, option, value, code=2, saying=[word])
         self.assertFalse((self.folder / "out").exists())
 
-    def test_what_is_not_there_yet_says_so(self):
-        self.write("p.toml", "")
-        for words, said in [(["--enable-retrieval"], "--enable-retrieval"), (["--program", "explore"], "--program"),
-                            (["--policy", "p.toml"], "--policy")]:
-            self.refused(*self.words("out", *words), code=1, saying=[said, "not part of this version yet"])
+    def test_what_cannot_be_used_says_so(self):
+        self.write("p.json", "")
+        self.refused(*self.words("out", "--program", "explore"), code=2, saying=["explore"])
+        self.refused(*self.words("out", "--policy", "p.json"), code=1, saying=["p.json"])
         for preset in self.json("presets"):
             if not preset["usable"]:
                 words = self.words("out")
