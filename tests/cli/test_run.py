@@ -188,7 +188,7 @@ class Run(Case):
         self.refused(*self.words("out", "--program", "explore"), code=2, saying=["explore"])
         self.refused(*self.words("out", "--policy", "p.json"), code=1, saying=["p.json"])
         for preset in self.json("presets"):
-            if not preset["usable"]:
+            if not preset["usable"] and preset["name"] != "local":  # a run outlives a server that does not answer
                 words = self.words("out")
                 words[words.index("offline")] = preset["name"]
                 self.refused(*words, code=1, saying=[preset["name"]])
