@@ -86,8 +86,7 @@ struct RunWords {
                               .time_limit_s = time_limit_s,
                               .seed = device.seed,
                               .retrieval = retrieval,
-                              .program = program,
-                              .policy = policy};
+                              .program = program};
         options.baselines.clear();
         for (const std::string_view baseline : split(baselines, ','))
             if (!trimmed(baseline).empty()) options.baselines.emplace_back(trimmed(baseline));
@@ -234,6 +233,7 @@ int run_command(CommandLine& line) {
     SearchOptions options = words.search_options(preset.name);
     const Policy policy = words.search_policy();
     options.repair_attempts = static_cast<unsigned>(policy.repair_attempts);
+    if (!words.policy.empty()) options.policy = dump(to_json(policy));
     RunModel model({.preset = preset,
                     .lm = words.lm.options(),
                     .policy = policy,

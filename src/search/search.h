@@ -24,7 +24,8 @@ struct SearchOptions {
     double time_limit_s = 0;       // 0: none
     uint64_t seed = 0;
     bool retrieval = false;
-    std::string program, policy;
+    std::string program;
+    std::string policy;  // a JSON object, as it was read; "": the usual one
     std::vector<std::string> baselines{"plain"};
     size_t finalists = 3;  // right ones that are judged whole at the end
 };

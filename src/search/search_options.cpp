@@ -13,7 +13,7 @@ std::string shown(const SearchOptions& options) {
                      {"seed", options.seed},
                      {"enable_retrieval", options.retrieval},
                      {"program", json_text(options.program)},
-                     {"policy", json_text(options.policy)},
+                     {"policy", options.policy.empty() ? Json() : parse_json(options.policy, "the policy")},
                      {"baselines", options.baselines},
                      {"finalists", options.finalists}});
 }
