@@ -1,4 +1,4 @@
-// Kernel source as text: which lines are directives, and what is left without comments.
+// Kernel source as text: which lines are directives.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,5 @@ std::string_view directive_mark(Language language);
 
 /// Lines that begin with the mark. Triton's first line may be a `#!/…` for the shell, which is none.
 std::vector<DirectiveLine> directive_lines(std::string_view source, Language language);
-
-/// CUDA C++ without comments; strings, characters and raw strings are left alone, and so is every line break.
-std::string without_cuda_comments(std::string_view source);
-
-/// Python without comments; strings are left alone.
-std::string without_python_comments(std::string_view source);
 
 }  // namespace recuda
