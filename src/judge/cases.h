@@ -43,8 +43,8 @@ class Cases {
     /// The program whose own errors bound others'. Only workloads that it was built for have one.
     void trust(std::unique_ptr<LoadedProgram> trusted);
 
-    /// The case, complete and on the device. `variant` tells inputs of one kind apart: each has data of its own. Throws
-    /// Error where the reference does not run or the trusted implementation is wrong.
+    /// The case, complete and on the device. `variant` tells inputs of one kind apart: each has data of its own, or is
+    /// another part. Throws Error where the reference does not run or the trusted implementation is wrong.
     Case& at(const Axes& axes, Battery battery, unsigned variant = 0);
     /// Its other buffers, with the inputs in them.
     Buffers& moved(Case& one);

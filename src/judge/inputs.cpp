@@ -33,6 +33,26 @@ Tensor spread(const Tensor& dense, int64_t stride, int64_t elements) {
     return buffer;
 }
 
+/// A tensor that varies and that the battery may change.
+bool is_data(const Task& task, const TensorSpec& tensor) {
+    return tensor.battery && is_floating(tensor.dtype) && !is_weight(task, tensor);
+}
+
+/// An op that is not specified for NaN compares its inputs; others add their squares.
+InputRules rules_of(const Task& task, const TensorSpec& tensor) {
+    InputRules rules{.summable = task.op->special_inputs,
+                     .nan = task.op->special_inputs,
+                     .infinity = task.op->infinite_inputs,
+                     .weight = is_weight(task, tensor),
+                     .turns = 0};
+    for (const TensorSpec& other : task.op->inputs) {
+        if (&other == &tensor) rules.turn = rules.turns;
+        if (is_data(task, other)) ++rules.turns;
+    }
+    if (rules.turns == 0) rules.turns = 1;
+    return rules;
+}
+
 }  // namespace
 
 bool is_weight(const Task& task, const TensorSpec& tensor) {
@@ -42,22 +62,33 @@ bool is_weight(const Task& task, const TensorSpec& tensor) {
     });
 }
 
-InputContents make_inputs(const Task& task, const Axes& axes, Battery battery, uint64_t seed) {
+InputContents make_inputs(const Task& task, const Axes& axes, Battery battery, uint64_t seed, int64_t part) {
     // Workloads and kinds have data of their own: a kernel that keeps an answer from an earlier run must not meet its
     // input again.
     const uint64_t own_seed = Rng(seed, shown(axes) + "/" + std::string(name(battery))).next();
     InputContents contents;
-    // An op that is not specified for NaN compares its inputs; others add their squares.
-    const Magnitudes magnitudes = task.op->special_inputs ? Magnitudes::summable : Magnitudes::any;
     for (const TensorSpec& tensor : task.op->inputs) {
         const bool changed = is_changed(task, tensor, battery);
         Tensor dense = changed && overwrites(battery) && is_floating(tensor.dtype)
                            ? Tensor(tensor.dtype, shape_of(tensor, axes))
                            : filled(tensor.fill, tensor.dtype, shape_of(tensor, axes), own_seed, tensor.name);
-        if (changed) apply(battery, dense, own_seed, tensor.name, magnitudes);
+        if (changed) apply(battery, dense, own_seed, tensor.name, rules_of(task, tensor), part);
         contents.emplace(tensor.name, spread(dense, row_stride(tensor, axes), buffer_elements(tensor, axes)));
     }
     return contents;
+}
+
+int64_t parts_of(const Task& task, const Axes& axes, Battery battery) {
+    int64_t most = 1;
+    for (const TensorSpec& tensor : task.op->inputs) {
+        if (!is_data(task, tensor)) continue;
+        const Shape shape = shape_of(tensor, axes);
+        const int64_t width = shape.empty() ? 1 : shape.back();
+        int64_t rows = 1;
+        for (size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
+        most = std::max(most, parts(battery, rows, width, rules_of(task, tensor)));
+    }
+    return most;
 }
 
 Tensor dense_rows(const TensorSpec& spec, const Axes& axes, const Tensor& buffer) {

@@ -23,7 +23,11 @@ using InputContents = std::map<std::string, Tensor, std::less<>>;
 /// Whether no extent of the tensor varies over the task's workloads.
 bool is_weight(const Task& task, const TensorSpec& tensor);
 
-InputContents make_inputs(const Task& task, const Axes& axes, Battery battery, uint64_t seed);
+/// `part` tells cases of a kind apart that go on from each other (`has_parts`).
+InputContents make_inputs(const Task& task, const Axes& axes, Battery battery, uint64_t seed, int64_t part = 0);
+
+/// How many parts of a kind a workload needs.
+int64_t parts_of(const Task& task, const Axes& axes, Battery battery);
 
 /// The rows of a buffer without what lies between them; shape as the tensor has it.
 Tensor dense_rows(const TensorSpec& spec, const Axes& axes, const Tensor& buffer);

@@ -38,8 +38,8 @@ Task test_sized(Task task) {
     return task;
 }
 
-std::vector<Workload> tested_workloads(const Task& task) {
-    std::vector<Workload> workloads = verified_workloads(task, DeviceKind::vgpu, {}, Depth::whole);
+std::vector<Workload> tested_workloads(const Task& task, uint64_t seed) {
+    std::vector<Workload> workloads = verified_workloads(task, DeviceKind::vgpu, {}, Depth::whole, seed);
     std::erase_if(workloads, [](const Workload& workload) {
         const auto tokens = workload.axes.find("T");
         return tokens != workload.axes.end() && tokens->second > kMostTokens;
@@ -61,7 +61,7 @@ class OracleTest {
           builder_(builder),
           seed_(seed),
           limits_(limits_of(device.info())),
-          workloads_(tested_workloads(task_)),
+          workloads_(tested_workloads(task_, seed)),
           reference_(task_, device, builder, device.info().target),
           cases_(task_, device, reference_, seed) {
         if (workloads_.empty()) throw Error("task {} has no workload of at most {} tokens", task.name, kMostTokens);
@@ -79,8 +79,8 @@ class OracleTest {
 
     std::vector<OracleTrial> run() {
         for (const Workload& workload : workloads_)
-            for (const Battery battery : workload.inputs) {
-                run_case(cases_.at(workload.axes, battery));
+            for (const Input& input : workload.inputs) {
+                run_case(cases_.at(workload.axes, input.battery, static_cast<unsigned>(input.part)));
                 cases_.trim();
             }
         std::vector<OracleTrial> shown;
@@ -215,7 +215,8 @@ class OracleTest {
         const std::string at = fmt::format("{} {}", shown(one.axes), name(one.battery));
         View view{one, {}, {}, answers(reference_, one.axes, one.inputs), Rng(seed_, "oracle/" + at)};
         view.right = rounded(view.answers);
-        view.other = rounded(answers(reference_, one.axes, make_inputs(task_, one.axes, one.battery, seed_ + 1)));
+        view.other =
+            rounded(answers(reference_, one.axes, make_inputs(task_, one.axes, one.battery, seed_ + 1, one.variant)));
         for (Trial& trial : trials_) {
             OracleTrial& shown = trial.shown;
             if (!shown.honest && shown.nearness >= kClearly) continue;

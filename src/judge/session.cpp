@@ -110,7 +110,7 @@ Session::Session(Task task, std::unique_ptr<Device> device, Builder& builder, Ju
 Session::~Session() = default;
 
 std::vector<Workload> Session::workloads(Depth depth) const {
-    return verified_workloads(task_, info().kind, options_.axes, depth);
+    return verified_workloads(task_, info().kind, options_.axes, depth, options_.seed);
 }
 
 const std::vector<Axes>& Session::measured_axes() const { return options_.axes.empty() ? task_.bench : options_.axes; }

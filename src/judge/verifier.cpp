@@ -30,7 +30,7 @@ struct Shown {
 /// hangs on the order at all. A run of each kind more would cost a third of a screening and show no more.
 bool shows_order(Battery battery) {
     return battery == Battery::normal || battery == Battery::zeros || battery == Battery::ties ||
-           battery == Battery::mixed;
+           battery == Battery::mixed || battery == Battery::crowd;
 }
 
 Shown wrong(std::string detail) { return {Outcome::wrong, {HUGE_VAL, 0, "", std::move(detail)}, {}, "", nullptr}; }
@@ -48,8 +48,9 @@ class WorkloadRun {
           options_(options),
           schedules_(schedules) {}
 
-    Shown input(Battery battery) {
-        Case& one = cases_.at(program_.axes(workload_), battery);
+    Shown input(const Input& input) {
+        const Battery battery = input.battery;
+        Case& one = cases_.at(program_.axes(workload_), battery, static_cast<unsigned>(input.part));
         if (Shown refused = prepare(one); refused.outcome != Outcome::correct) return refused;
         Shown shown = first_run(one, battery);
         if (shown.outcome != Outcome::correct) return shown;
@@ -312,7 +313,8 @@ Verified verify(LoadedProgram& program, const std::vector<Workload>& workloads, 
         const Workload& workload = workloads[index];
         WorkloadVerdict result{.axes = workload.axes};
         WorkloadRun run(program, index, task, device, cases, options, verified.schedules);
-        for (const Battery battery : workload.inputs) {
+        for (const Input& input : workload.inputs) {
+            const Battery battery = input.battery;
             if (options.stop.stop_requested()) {
                 verified.stopped = true;
                 return;
@@ -321,7 +323,7 @@ Verified verify(LoadedProgram& program, const std::vector<Workload>& workloads, 
                 verified.complete = false;
                 break;
             }
-            const Shown shown = run.input(battery);
+            const Shown shown = run.input(input);
             if (battery == Battery::normal && shown.counters) verified.counters[workload.axes] = shown.counters;
             result.outcome = worse(result.outcome, shown.outcome);
             const Finding& finding = shown.finding;

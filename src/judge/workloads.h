@@ -1,8 +1,7 @@
 // Which workloads a candidate is verified on, and with which inputs each.
 //
-// A workload with few tokens gets the whole battery: faults of logic show there, and it costs little. One with many
-// tokens is run for what many tokens alone can show (a wrong last row, an index that overflows) with the inputs
-// `normal`.
+// A workload with few tokens gets the whole battery: faults of logic show there, and it costs little. One with many is
+// run with the inputs `normal`, with rows of every kind (`crowd`), and with a few kinds that the seed chooses.
 #pragma once
 
 #include <vector>
@@ -14,9 +13,14 @@
 
 namespace recuda {
 
+struct Input {
+    Battery battery = Battery::normal;
+    int64_t part = 0;  // of a kind that has parts
+};
+
 struct Workload {
     Axes axes;
-    std::vector<Battery> inputs;  // `normal` first
+    std::vector<Input> inputs;  // `normal` first
 };
 
 /// Tokens up to which a workload belongs to the screening and gets the whole battery; one that a user asked for gets it
@@ -24,11 +28,11 @@ struct Workload {
 inline constexpr int64_t kScreenedTokens = 8, kAskedTokens = 128;
 
 /// `given` means exactly these; else the task's own (on the virtual GPU its small ones, where it has them), one with an
-/// awkward number of tokens that no task lists, and one with one token more than the most. A screening takes those with
-/// few tokens, or the one with fewest where all have many. Throws Error for a task without any: nothing verified is
-/// nothing right.
+/// awkward number of tokens that no task lists, and for a whole verdict those up to 8 tokens, one with one token more
+/// than the most and one that the seed chooses. A screening takes those with few tokens, or the one with fewest where
+/// all have many. Throws Error for a task without any: nothing verified is nothing right.
 std::vector<Workload> verified_workloads(const Task& task, DeviceKind device, const std::vector<Axes>& given,
-                                         Depth depth);
+                                         Depth depth, uint64_t seed);
 
 /// A workload that an estimate is made of: what was counted at `axes`, times `scale`.
 struct EstimatedWorkload {

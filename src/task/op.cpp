@@ -206,8 +206,9 @@ Op read_op(const std::filesystem::path& folder) {
     op.auxiliaries = read_tensors(table.table("auxiliary"), op);
     check_links(table.table("outputs"), op);
     const TomlTable battery = table.table("battery"), cost = table.table("cost");
-    battery.allow({"nan"});
+    battery.allow({"infinity", "nan"});
     op.special_inputs = battery.flag("nan", true);
+    op.infinite_inputs = battery.flag("infinity", op.special_inputs);
     cost.allow({"bytes", "flops", "rows"});
     if (cost.has("bytes")) op.bytes = expression(cost, "bytes", cost.text("bytes"), op);
     if (cost.has("flops")) op.flops = expression(cost, "flops", cost.text("flops"), op);

@@ -75,8 +75,9 @@ struct ProductSpec {
 struct Op {
     std::string name, summary, source;
     std::filesystem::path folder;
-    bool exact = false;          // outputs compare bitwise, and a second run must give the same bits
-    bool special_inputs = true;  // specified for NaN and infinity too
+    bool exact = false;            // outputs compare bitwise, and a second run must give the same bits
+    bool special_inputs = true;    // specified for NaN and infinity too
+    bool infinite_inputs = false;  // without NaN: for any infinity; else for some that are -inf
     std::vector<Axis> axes;
     std::vector<OptionSpec> options;
     std::vector<TensorSpec> inputs, outputs, auxiliaries;  // an inout tensor stands among the inputs alone
