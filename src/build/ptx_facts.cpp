@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <utility>
 
 #include "base/text.h"
 #include "build/ptx_instructions.h"
+#include "build/timer_reads.h"
 
 namespace recuda {
 namespace {
@@ -234,6 +236,16 @@ std::map<uint32_t, std::string_view> files_of(const Tokens& tokens) {
     return files;
 }
 
+bool tells_time(FactKind kind) {
+    return kind == FactKind::clock || kind == FactKind::global_timer || kind == FactKind::performance_counter;
+}
+
+/// `.func (.param .b32 result) NAME (…)`, `.entry NAME(…)`.
+std::string_view name_behind(const Tokens& tokens, size_t at) {
+    if (++at < tokens.size() && tokens[at].is("(")) at = behind_bracket(tokens, at);
+    return at < tokens.size() ? tokens[at].text : std::string_view();
+}
+
 }  // namespace
 
 Facts ptx_facts(std::string_view ptx, std::string_view file) {
@@ -247,14 +259,24 @@ Facts ptx_facts(std::string_view ptx, std::string_view file) {
         const size_t open = body_of(tokens, i);
         if (open == tokens.size()) continue;
         const size_t behind = behind_bracket(tokens, open);
-        lines.begin_function();
+        lines.begin_function(name_behind(tokens, i));
         Reader reader(facts, frames, seen);
         for (const PtxInstruction& instruction : ptx_instructions(tokens, open + 1, behind - 1, ptx, &lines))
             if (!instruction.opcode.empty()) reader.read(instruction);
         i = behind - 1;
     }
     lines.resolve(files_of(tokens), file);
-    const auto is_own = [&](size_t i) { return lines.depth_outside(frames[i]) <= 1; };
+    std::map<std::string_view, std::string> strings;
+    const auto is_own = [&](size_t i) {
+        if (!tells_time(facts.ptx[seen[i]].kind)) return lines.depth_outside(frames[i]) <= 1;
+        if (strings.empty()) strings = debug_strings(tokens);
+        std::vector<std::string> functions;
+        for (const std::string_view label : lines.functions_outside(frames[i])) {
+            const auto found = strings.find(label);
+            functions.emplace_back(found == strings.end() ? std::string(label) : found->second);
+        }
+        return !is_back_off(functions);
+    };
     for (Fact& fact : facts.ptx) fact.own = false;
     for (size_t i = 0; i < seen.size(); ++i) facts.ptx[seen[i]].own |= is_own(i);
     for (size_t i = 0; i < seen.size(); ++i) {

@@ -55,17 +55,20 @@ SourceLines::Position position(Tokens tokens, size_t at) {
 size_t read_location(Tokens tokens, size_t at, std::string_view ptx, SourceLines* lines) {
     const size_t first = at + 1;
     std::optional<SourceLines::Position> site;
+    std::string_view function;
     at += 4;
     while (at + 1 < tokens.size() && tokens[at].is(",")) {
         const bool inlined = tokens[at + 1].is("inlined_at");
         if (inlined) site = position(tokens, at + 2);
+        // A label, or a label and a distance from it.
+        if (!inlined && at + 2 < tokens.size()) function = tokens[at + 2].text;
         at += inlined ? 5 : 3;
-        if (at + 1 < tokens.size() && tokens[at].is("+")) at += 2;
+        if (at + 1 < tokens.size() && tokens[at].is("+")) at += 2, function = {};
     }
     if (lines != nullptr) {
         const std::string_view rest = ptx.substr(static_cast<size_t>(tokens[first - 1].text.data() - ptx.data()));
         const size_t length = std::min(rest.find('\n'), kMaxComment);
-        lines->locate(position(tokens, first), site ? &*site : nullptr, rest.substr(0, length));
+        lines->locate(position(tokens, first), site ? &*site : nullptr, rest.substr(0, length), function);
     }
     return at;
 }

@@ -228,9 +228,12 @@ class Screen {
     /// `.extern .func (.param .b32 r) NAME (…)`.
     void external_function(Tokens tokens) {
         for (const PtxToken& token : tokens) {
-            if (token.kind == PtxToken::Kind::word && is_launch_function(token.text))
+            if (token.kind != PtxToken::Kind::word) continue;
+            if (is_launch_function(token.text))
                 why_ =
                     fmt::format("a launch from the device is refused: the kernel calls {}", one_line(token.text, 200));
+            if (token.is("malloc"))
+                why_ = "memory of the device's heap is refused: it would outlive the launch: the kernel calls malloc";
         }
     }
 

@@ -1,4 +1,4 @@
-// The last look at a candidate: does its PTX keep state in device memory, or launch kernels?
+// The last look at a candidate: does its PTX keep state in device memory, allocate some, or launch kernels?
 //
 // PTX does not say const: `__device__ const float t[4]`, a constexpr table, the text of a printf and `__device__ int g`
 // all become `.global`. What tells them apart here is what is done with them. A `.global` variable is accepted when the

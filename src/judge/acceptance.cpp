@@ -183,27 +183,57 @@ Finding element_finding(const Expected& expected, const std::vector<double>& see
     return finding;
 }
 
+BiasSums sums_of(const Expected& expected, const Pass& pass, const OwnError* own) {
+    return {.count = pass.bias_count,
+            .sum = pass.bias_sum,
+            .error_squares = pass.all.error_squares,
+            .magnitudes = expected.mean_magnitude * static_cast<double>(pass.bias_count),
+            .own = own != nullptr ? own->bias : 0,
+            .other = expected.other_bias,
+            .rows = pass.row_bias};
+}
+
 Finding bias_finding(const Expected& expected, const Pass& pass, const OwnError* own) {
-    if (!expected.typical || pass.bias_count < kLeastForBias || pass.rows.size() < kLeastRowsForBias ||
-        expected.mean_magnitude == 0)
-        return {};
-    const double count = static_cast<double>(pass.bias_count), mean = pass.bias_sum / count;
-    const double variance = std::max(0.0, pass.all.error_squares / count - mean * mean);
-    // Roundings within a row may go one way together (its values share a factor), those of different rows do not.
-    double row_squares = 0;
-    for (const auto& [sum, elements] : pass.row_bias)
-        row_squares += std::pow(sum - mean * static_cast<double>(elements), 2);
-    const double bound = std::max({6 * std::sqrt(variance / count), 6 * std::sqrt(row_squares) / count,
-                                   own ? 2 * own->bias : 0, kFinestRoundoff * expected.mean_magnitude});
-    Finding finding{std::fabs(mean) / expected.mean_magnitude, bound / expected.mean_magnitude, "bias", ""};
-    if (!finding.right())
-        finding.detail =
-            fmt::format("{} is too {} on average: by {} of its mean magnitude, {} allowed by chance", expected.name,
-                        mean > 0 ? "large" : "small", shown(finding.error), shown(finding.bound));
-    return finding;
+    if (!expected.typical) return {};
+    const BiasSums sums = sums_of(expected, pass, own);
+    return sums.has_power() ? sums.finding(expected.name) : Finding{};
 }
 
 }  // namespace
+
+void BiasSums::add(const BiasSums& more) {
+    count += more.count;
+    sum += more.sum;
+    error_squares += more.error_squares;
+    magnitudes += more.magnitudes;
+    own = std::max(own, more.own);
+    other = std::max(other, more.other);
+    rows.insert(rows.end(), more.rows.begin(), more.rows.end());
+}
+
+bool BiasSums::has_power() const {
+    return count >= kLeastForBias && rows.size() >= kLeastRowsForBias && magnitudes > 0;
+}
+
+Finding BiasSums::finding(const std::string& tensor) const {
+    const double number = static_cast<double>(count), mean = sum / number, magnitude = magnitudes / number;
+    const double variance = std::max(0.0, error_squares / number - mean * mean);
+    // Roundings within a row may go one way together (its values share a factor), those of different rows do not.
+    double row_squares = 0;
+    for (const auto& [part, elements] : rows) row_squares += std::pow(part - mean * static_cast<double>(elements), 2);
+    const double bound = std::max({6 * std::sqrt(variance / number), 6 * std::sqrt(row_squares) / number, 2 * own,
+                                   kFinestRoundoff * magnitude}) +
+                         2 * other;
+    Finding finding{std::fabs(mean) / magnitude, bound / magnitude, "bias", ""};
+    if (!finding.right())
+        finding.detail = fmt::format("{} is too {} on average: by {} of its mean magnitude, {} allowed by chance",
+                                     tensor, mean > 0 ? "large" : "small", shown(finding.error), shown(finding.bound));
+    return finding;
+}
+
+BiasSums bias_sums(const Expected& expected, const std::vector<double>& seen, const OwnError* own) {
+    return sums_of(expected, pass_over(expected, seen), own);
+}
 
 Expected expect(std::string name, DType dtype, Shape shape, std::vector<double> values, bool typical) {
     Expected expected{.name = std::move(name),

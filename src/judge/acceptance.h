@@ -10,7 +10,8 @@
 //   row      the same for each row              <= max(6 e_b, 4.5 floor, 4.5 u of few, 2 e_b of the row)
 //   element  |c - y| / (|y| + RMS of the row)   <= 4 u
 //   bias     |mean of sign(y) (c - y)|          <= max(6 s / sqrt(n), the same of the rows' sums, twice the trusted
-//   implementation's) (inputs `normal`, n >= 1024, 8 rows)
+//   implementation's) + twice that of the reference with other intermediate roundings (inputs `normal`, n >= 1024, 8
+//   rows, of one workload or of all together)
 //
 // `few`: the floor is a mean over many roundings that go their own ways. Where few values carry the norm (every kind of
 // input but `normal`: rows of one value, of few levels, with one element that outweighs the rest; and fewer than 256
@@ -22,6 +23,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tensor/tensor.h"
@@ -35,6 +37,7 @@ struct Expected {
     Shape shape;
     std::vector<double> values;  // row-major
     bool typical = false;        // of inputs `normal`: the criterion `bias` applies, and roundings differ
+    double other_bias = 0;       // of the reference with other intermediate roundings
 
     // Made by `expect`: over finite values alone, rows of the last extent.
     int64_t width = 1;
@@ -68,6 +71,19 @@ Finding worse(Finding a, Finding b);
 
 /// Compares floating outputs; `own` may be null: then the floor alone counts.
 Finding compare(const Expected& expected, const std::vector<double>& seen, const OwnError* own);
+
+/// What the criterion `bias` is made of, added up over outputs: those of one workload may be too few for it.
+struct BiasSums {
+    int64_t count = 0;
+    double sum = 0, error_squares = 0, magnitudes = 0;
+    double own = 0, other = 0;                     // the largest of a trusted implementation, of other roundings
+    std::vector<std::pair<double, int64_t>> rows;  // each row's part of sum and count
+
+    void add(const BiasSums& more);
+    bool has_power() const;  // enough elements and rows
+    Finding finding(const std::string& tensor) const;
+};
+BiasSums bias_sums(const Expected& expected, const std::vector<double>& seen, const OwnError* own);
 
 /// Compares bits: integers, and every output of an exact task. Floating values are the reference's, rounded; a NaN
 /// equals any other.

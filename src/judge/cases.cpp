@@ -97,6 +97,12 @@ void Cases::answer(Case& one) {
     for (const TensorSpec* tensor : written_tensors(*task_.op))
         if (tensor->choice.empty())
             one.expected.emplace(tensor->name, expected_of(one, *tensor, one.answers.at(tensor->name)));
+    if (one.battery == Battery::normal)
+        for (const Outputs& other : reference_.other_roundings(one.axes, one.buffers.places()))
+            for (auto& [name, expected] : one.expected)
+                if (is_floating(expected.dtype))
+                    expected.other_bias =
+                        std::max(expected.other_bias, own_error(expected, values_of(other.at(name))).bias);
     // Of the answers as they were only those are asked for again that another output is judged by.
     std::erase_if(one.answers, [&](const auto& answer) {
         return std::none_of(task_.op->outputs.begin(), task_.op->outputs.end(), [&](const TensorSpec& output) {
@@ -187,6 +193,19 @@ Finding Cases::judge(const Case& one, const Outputs& outputs, const std::map<std
         if (!worst.right()) return worst;  // what is `given` a wrong choice cannot be judged
     }
     return worst;
+}
+
+std::map<std::string, BiasSums> Cases::biases(const Case& one, const Outputs& outputs) const {
+    std::map<std::string, BiasSums> all;
+    for (const auto& [name, expected] : one.expected) {
+        const Tensor& seen = outputs.at(name);
+        // What is given a choice is compared for the candidate's own.
+        const TensorSpec* spec = task_.op->tensor(name);
+        if (task_.op->exact || !is_floating(seen.dtype) || spec == nullptr || !spec->given.empty()) continue;
+        const auto own = one.own.find(name);
+        all.emplace(name, bias_sums(expected, values_of(seen), own == one.own.end() ? nullptr : &own->second));
+    }
+    return all;
 }
 
 Finding Cases::judge_one(const Case& one, const TensorSpec& spec, const Outputs& outputs, const OwnError* own) {

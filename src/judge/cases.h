@@ -63,6 +63,9 @@ class Cases {
     /// count.
     Finding judge(const Case& one, const Outputs& outputs, const std::map<std::string, OwnError, std::less<>>& own);
 
+    /// What outputs (dense rows) add to the criterion `bias` over several cases, by tensor.
+    std::map<std::string, BiasSums> biases(const Case& one, const Outputs& outputs) const;
+
     /// Drops what was used longest ago until what is kept fits the budget.
     void trim();
     /// The device's process is gone: buffers are made again when they are needed.

@@ -36,7 +36,8 @@ Finding judge_row(const Row& row) {
     std::vector<bool> taken(static_cast<size_t>(row.experts), false);
     if (const std::string fault = malformed(row, taken); !fault.empty()) return broken(fault);
     double scale = 0;
-    for (int64_t e = 0; e < row.experts; ++e) scale = std::fmax(scale, std::fabs(row.scores[e]));
+    for (int64_t e = 0; e < row.experts; ++e)
+        if (std::isfinite(row.scores[e])) scale = std::fmax(scale, std::fabs(row.scores[e]));
     Finding worst{0, kScoreNoise, "choice", ""};
     // `first` must rank before `second`; what is missing to that is the error.
     const auto demand = [&](int64_t first, int64_t second, const char* what) {
@@ -44,8 +45,9 @@ Finding judge_row(const Row& row) {
         if (a == b && first > second)
             return broken(
                 fmt::format("{} {} and {} tie at {:.9g}: the lower index comes first", what, first, second, a));
-        const double error = scale > 0 ? (b - a) / scale : 0;
-        Finding finding{std::fmax(0.0, error), kScoreNoise, "choice", ""};
+        // Infinite where one of them is and the other not.
+        const double error = b > a ? (b - a) / scale : 0;
+        Finding finding{error, kScoreNoise, "choice", ""};
         if (!finding.right())
             finding.detail =
                 fmt::format("{} {} (score {:.9g}) stands before {} (score {:.9g})", what, first, a, second, b);

@@ -44,6 +44,36 @@ Candidate candidate_from(const std::filesystem::path& path, std::span<const Axes
 Reference::Reference(const Task& task, Device& device, Builder& builder, std::string target)
     : task_(task), device_(device), builder_(builder), target_(std::move(target)) {}
 
+Reference::~Reference() = default;
+
+struct Reference::OtherRounding {
+    OtherRounding(Task other, Device& device, Builder& builder, const std::string& target)
+        : task(std::move(other)), reference(task, device, builder, target) {}
+
+    Task task;
+    Reference reference;
+};
+
+std::vector<Outputs> Reference::other_roundings(const Axes& axes, const Places& inputs) {
+    const OptionSpec* rounding = task_.op->option("rounding");
+    if (rounding == nullptr) return {};
+    if (others_.empty()) {
+        for (const std::string& value : rounding->values) {
+            if (value == task_.options.at("rounding")) continue;
+            Task other = task_;
+            other.options["rounding"] = value;
+            others_.push_back(std::make_unique<OtherRounding>(std::move(other), device_, builder_, target_));
+            std::vector<Axes> known;
+            for (const auto& program : programs_)
+                for (size_t i = 0; i < program->workloads(); ++i) known.push_back(program->axes(i));
+            others_.back()->reference.prepare(known);
+        }
+    }
+    std::vector<Outputs> all;
+    for (const auto& other : others_) all.push_back(other->reference.answer(axes, inputs));
+    return all;
+}
+
 void Reference::prepare(const std::vector<Axes>& workloads) {
     std::vector<Axes> missing;
     for (const Axes& axes : workloads) {
@@ -125,6 +155,7 @@ Tensor Reference::answer_given(const Axes& axes, const Places& inputs, const Ten
 
 void Reference::forget() {
     for (const auto& program : programs_) program->forget();
+    for (const auto& other : others_) other->reference.forget();
 }
 
 }  // namespace recuda

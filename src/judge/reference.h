@@ -23,6 +23,7 @@ ExtraBuffers reference_buffers(const Op& op, OutputTypes outputs);
 class Reference {
  public:
     Reference(const Task& task, Device& device, Builder& builder, std::string target);
+    ~Reference();
 
     /// Builds for these workloads together; others are built as they are asked for.
     void prepare(const std::vector<Axes>& workloads);
@@ -35,10 +36,15 @@ class Reference {
     /// The outputs that are `given` another, computed for the candidate's values of that one.
     Tensor answer_given(const Axes& axes, const Places& inputs, const TensorSpec& output, const Tensor& given);
 
+    /// The outputs for each other value of the op's option `rounding`: what a kernel may round where the task does not,
+    /// or the reverse. None for an op without that option.
+    std::vector<Outputs> other_roundings(const Axes& axes, const Places& inputs);
+
     /// The device's process is gone.
     void forget();
 
  private:
+    struct OtherRounding;
     struct Found {
         LoadedProgram* program;
         size_t workload;
@@ -53,6 +59,7 @@ class Reference {
     Builder& builder_;
     std::string target_;
     std::vector<std::unique_ptr<LoadedProgram>> programs_;
+    std::vector<std::unique_ptr<OtherRounding>> others_;
 };
 
 }  // namespace recuda

@@ -39,14 +39,15 @@ Shown wrong(std::string detail) { return {Outcome::wrong, {HUGE_VAL, 0, "", std:
 class WorkloadRun {
  public:
     WorkloadRun(LoadedProgram& program, size_t workload, const Task& task, Device& device, Cases& cases,
-                const VerifyOptions& options, Schedules& schedules)
+                const VerifyOptions& options, Schedules& schedules, std::map<std::string, BiasSums>& biases)
         : program_(program),
           workload_(workload),
           task_(task),
           device_(device),
           cases_(cases),
           options_(options),
-          schedules_(schedules) {}
+          schedules_(schedules),
+          biases_(biases) {}
 
     Shown input(const Input& input) {
         const Battery battery = input.battery;
@@ -103,6 +104,10 @@ class WorkloadRun {
             if (const std::string unwritten = unwritten_element(one, cases_.read_written(one), {}); !unwritten.empty())
                 return wrong(unwritten);
         }
+        // Many rows have power enough of their own.
+        if (battery == Battery::normal && tokens_of(one.axes) <= kAskedTokens)
+            for (const auto& [name, sums] : cases_.biases(one, dense_outputs(task_, one.axes, first_)))
+                biases_[name].add(sums);
         return judged(one, std::move(shown), first_);
     }
 
@@ -272,6 +277,7 @@ class WorkloadRun {
     Cases& cases_;
     const VerifyOptions& options_;
     Schedules& schedules_;
+    std::map<std::string, BiasSums>& biases_;  // over the inputs `normal` of all workloads
     std::optional<Scratch> scratch_;
     std::vector<Launch> launches_;
     Outputs first_;
@@ -300,6 +306,24 @@ std::string log_of(const WorkloadVerdict& workload, const Shown& shown_input) {
     return text + "\n";
 }
 
+/// The criterion `bias` over all workloads; its finding stands with the last.
+void judge_biases(const std::map<std::string, BiasSums>& biases, Verdict& verdict) {
+    if (verdict.outcome != Outcome::correct || verdict.workloads.empty()) return;
+    for (const auto& [name, sums] : biases) {
+        if (!sums.has_power()) continue;
+        const Finding finding = sums.finding(name);
+        if (finding.right()) continue;
+        WorkloadVerdict& last = verdict.workloads.back();
+        last.outcome = verdict.outcome = Outcome::wrong;
+        last.max_error = finding.error;
+        last.bound = finding.bound;
+        last.input = recuda::name(Battery::normal);
+        last.detail = finding.detail + ", over all workloads";
+        verdict.log += log_of(last, {});
+        return;
+    }
+}
+
 }  // namespace
 
 Verified verify(LoadedProgram& program, const std::vector<Workload>& workloads, const Task& task, Device& device,
@@ -309,10 +333,11 @@ Verified verify(LoadedProgram& program, const std::vector<Workload>& workloads, 
     Verdict& verdict = verified.verdict;
     verified.schedules.run = options.schedules;
     verified.schedules.bitwise = task.op->exact || !options.float_atomics;
+    std::map<std::string, BiasSums> biases;
     const auto one_workload = [&](size_t index) {
         const Workload& workload = workloads[index];
         WorkloadVerdict result{.axes = workload.axes};
-        WorkloadRun run(program, index, task, device, cases, options, verified.schedules);
+        WorkloadRun run(program, index, task, device, cases, options, verified.schedules, biases);
         for (const Input& input : workload.inputs) {
             const Battery battery = input.battery;
             if (options.stop.stop_requested()) {
@@ -357,6 +382,7 @@ Verified verify(LoadedProgram& program, const std::vector<Workload>& workloads, 
                                          [](const Report& report) { return report.check == Check::runaway; });
         if (endless || (options.stop_at_failure && verdict.outcome != Outcome::correct)) break;
     }
+    judge_biases(biases, verdict);
     verdict.log = bounded(verdict.log, kLogBytes);
     return verified;
 }

@@ -20,12 +20,7 @@ constexpr int64_t kMostTokensAddedTo = 128;
 /// Kinds of the battery that a workload with many tokens gets beside `normal` and `crowd`.
 constexpr int64_t kOtherKinds = 2;
 
-int64_t tokens(const Axes& axes) {
-    const auto found = axes.find("T");
-    return found == axes.end() ? 1 : found->second;
-}
-
-bool is_screened(const Axes& axes) { return tokens(axes) <= kScreenedTokens; }
+bool is_screened(const Axes& axes) { return tokens_of(axes) <= kScreenedTokens; }
 
 std::vector<Input> whole_battery(const Op& op) {
     std::vector<Input> inputs;
@@ -38,14 +33,24 @@ void add_parts(std::vector<Input>& inputs, const Task& task, const Axes& axes, B
     for (int64_t part = 0, all = parts_of(task, axes, battery); part < all; ++part) inputs.push_back({battery, part});
 }
 
-/// Inputs of a workload with many tokens: a row of each kind at least, and a few kinds for all rows, others for each
-/// seed and number of tokens.
+bool has_weights(const Task& task) {
+    return std::any_of(task.op->inputs.begin(), task.op->inputs.end(),
+                       [&](const TensorSpec& tensor) { return tensor.battery && is_weight(task, tensor); });
+}
+
+/// Inputs of a workload with many tokens: a row of each kind at least, the kinds that change weights, and a few more,
+/// others for each seed and number of tokens.
 std::vector<Input> inputs_of_many(const Task& task, const Axes& axes, uint64_t seed) {
     std::vector<Input> inputs{{Battery::normal}};
     add_parts(inputs, task, axes, Battery::crowd);
-    if (tokens(axes) > kMostTokensAddedTo + 1) return inputs;
+    if (tokens_of(axes) > kMostTokensAddedTo + 1) return inputs;
     std::vector<Input> others = whole_battery(*task.op);
     others.erase(others.begin());
+    // Weights are changed by these kinds alone.
+    if (has_weights(task))
+        for (const Battery battery : {Battery::ties, Battery::negative, Battery::special})
+            if (std::erase_if(others, [&](const Input& other) { return other.battery == battery; }) > 0)
+                inputs.push_back({battery});
     Rng rng(seed, "kinds of " + shown(axes));
     for (int64_t i = 0; i < kOtherKinds; ++i) {
         const auto at = others.begin() + static_cast<std::ptrdiff_t>(rng.below(others.size()));
@@ -59,7 +64,7 @@ std::vector<Input> inputs_of_many(const Task& task, const Axes& axes, uint64_t s
 void add_tokens(std::vector<Axes>& all, int64_t more) {
     Axes axes = all.front();
     axes["T"] = more;
-    const auto behind = std::find_if(all.begin(), all.end(), [&](const Axes& one) { return tokens(one) > more; });
+    const auto behind = std::find_if(all.begin(), all.end(), [&](const Axes& one) { return tokens_of(one) > more; });
     if (std::find(all.begin(), all.end(), axes) == all.end()) all.insert(behind, axes);
 }
 
@@ -78,7 +83,7 @@ std::vector<Axes> own_workloads(const Task& task, DeviceKind device, Depth depth
     if (all.empty() || !all.front().contains("T") || task.axes.contains("T")) return all;
     int64_t most = 0;
     for (const Axes& axes : all)
-        if (tokens(axes) <= kMostTokensAddedTo) most = std::max(most, tokens(axes));
+        if (tokens_of(axes) <= kMostTokensAddedTo) most = std::max(most, tokens_of(axes));
     add_tokens(all, kAwkwardTokens);
     if (depth == Depth::screen) return all;
     for (int64_t few = 1; few <= kScreenedTokens; ++few) add_tokens(all, few);
@@ -89,12 +94,17 @@ std::vector<Axes> own_workloads(const Task& task, DeviceKind device, Depth depth
 
 }  // namespace
 
+int64_t tokens_of(const Axes& axes) {
+    const auto found = axes.find("T");
+    return found == axes.end() ? 1 : found->second;
+}
+
 std::vector<Workload> verified_workloads(const Task& task, DeviceKind device, const std::vector<Axes>& given,
                                          Depth depth, uint64_t seed) {
     std::vector<Axes> all = given.empty() ? own_workloads(task, device, depth, seed) : given;
     if (depth == Depth::screen && given.empty()) {
         const auto fewest = std::min_element(all.begin(), all.end(),
-                                             [](const Axes& a, const Axes& b) { return tokens(a) < tokens(b); });
+                                             [](const Axes& a, const Axes& b) { return tokens_of(a) < tokens_of(b); });
         if (std::any_of(all.begin(), all.end(), is_screened))
             std::erase_if(all, [](const Axes& axes) { return !is_screened(axes); });
         else if (!all.empty())
@@ -105,7 +115,7 @@ std::vector<Workload> verified_workloads(const Task& task, DeviceKind device, co
     std::vector<Workload> workloads;
     for (const Axes& axes : all) {
         const bool own = std::find(screened.begin(), screened.end(), axes) != screened.end();
-        const bool whole = own && tokens(axes) <= (given.empty() ? kScreenedTokens : kAskedTokens);
+        const bool whole = own && tokens_of(axes) <= (given.empty() ? kScreenedTokens : kAskedTokens);
         Workload& workload = workloads.emplace_back(Workload{axes, {}});
         if (is_screened(axes) && !own)
             workload.inputs = {{Battery::normal}, {Battery::crowd}};
@@ -115,7 +125,7 @@ std::vector<Workload> verified_workloads(const Task& task, DeviceKind device, co
     }
     if (depth == Depth::whole && given.empty()) {
         const auto most = std::find_if(workloads.rbegin(), workloads.rend(), [](const Workload& workload) {
-            return tokens(workload.axes) <= kMostTokensAddedTo + 1;
+            return tokens_of(workload.axes) <= kMostTokensAddedTo + 1;
         });
         if (most != workloads.rend()) add_parts(most->inputs, task, most->axes, Battery::columns);
     }
@@ -132,13 +142,13 @@ std::vector<EstimatedWorkload> estimated_workloads(const Task& task, DeviceKind 
         const EstimatedWorkload* nearest = nullptr;
         for (const EstimatedWorkload& one : screened) {
             Axes same = wanted;
-            if (same.contains("T")) same["T"] = tokens(one.axes);
-            if (same != one.axes || tokens(one.axes) > tokens(wanted)) continue;
-            if (nearest == nullptr || tokens(one.axes) > tokens(nearest->axes)) nearest = &one;
+            if (same.contains("T")) same["T"] = tokens_of(one.axes);
+            if (same != one.axes || tokens_of(one.axes) > tokens_of(wanted)) continue;
+            if (nearest == nullptr || tokens_of(one.axes) > tokens_of(nearest->axes)) nearest = &one;
         }
         if (nearest == nullptr) continue;
         estimated.push_back(
-            {nearest->axes, static_cast<double>(tokens(wanted)) / static_cast<double>(tokens(nearest->axes))});
+            {nearest->axes, static_cast<double>(tokens_of(wanted)) / static_cast<double>(tokens_of(nearest->axes))});
     }
     return estimated.empty() ? screened : estimated;
 }

@@ -27,6 +27,9 @@ struct Workload {
 /// up to more.
 inline constexpr int64_t kScreenedTokens = 8, kAskedTokens = 128;
 
+/// T, 1 where there is none.
+int64_t tokens_of(const Axes& axes);
+
 /// `given` means exactly these; else the task's own (on the virtual GPU its small ones, where it has them), one with an
 /// awkward number of tokens that no task lists, and for a whole verdict those up to 8 tokens, one with one token more
 /// than the most and one that the seed chooses. A screening takes those with few tokens, or the one with fewest where

@@ -20,7 +20,8 @@ struct Fact {
     std::string what;             // "mma.m16n8k16 bf16, sums in f32", "16 bytes", "mov.u64 %clock64"
     uint64_t count = 0;           // instructions, of the binary that has most
     std::vector<uint32_t> lines;  // of the user's file, rising, the first 16; empty where no line is known
-    bool own = true;              // false: all stand deeper in a header than in a function that the user's text calls
+    bool own = true;              // false: all stand deeper in a header than in a function that the user's text calls;
+                                  // of timers: all only choose the length of a pause (build/timer_reads.h)
 };
 
 /// Machine code, as the disassembler shows it.

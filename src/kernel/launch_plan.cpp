@@ -33,7 +33,10 @@ class Planner {
         PlannedScratch planned{.name = directive.name, .dtype = directive.dtype, .zeroed = directive.zeroed};
         for (const PlacedExpression& extent : directive.shape)
             planned.shape.push_back(number(extent, "an extent of the scratch " + directive.name, 0, INT64_MAX));
-        planned.bytes = static_cast<uint64_t>(volume(planned.shape)) * size_bytes(directive.dtype);
+        planned.bytes = size_bytes(directive.dtype);
+        for (size_t i = 0; i < planned.shape.size(); ++i)
+            if (__builtin_mul_overflow(planned.bytes, static_cast<uint64_t>(planned.shape[i]), &planned.bytes))
+                refuse(directive.shape[i], fmt::format("the scratch {} has more than 2^64 bytes", directive.name));
         return planned;
     }
 

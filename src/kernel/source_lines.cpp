@@ -31,17 +31,19 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-void SourceLines::begin_function() {
+void SourceLines::begin_function(std::string_view name) {
+    outermost_ = name;
     sites_.clear();
     current_ = 0;
 }
 
 uint32_t SourceLines::add(uint32_t file, std::string_view file_name, uint32_t line, uint32_t caller) {
-    frames_.push_back({file, file_name, line, caller, 0, 0});
+    frames_.push_back({file, file_name, line, caller, 0, 0, {}, outermost_});
     return static_cast<uint32_t>(frames_.size() - 1);
 }
 
-void SourceLines::locate(const Position& here, const Position* inlined_at, std::string_view rest_of_line) {
+void SourceLines::locate(const Position& here, const Position* inlined_at, std::string_view rest_of_line,
+                         std::string_view function) {
     uint32_t caller = 0;
     if (inlined_at != nullptr) {
         uint32_t& frame = sites_[*inlined_at];
@@ -53,6 +55,7 @@ void SourceLines::locate(const Position& here, const Position* inlined_at, std::
     // Line 0 marks what a compiler cannot place: it stays with the line before.
     if (caller == 0 && std::get<1>(here) == 0 && current_ != 0) return;
     current_ = add(std::get<0>(here), {}, std::get<1>(here), caller);
+    frames_[current_].function = function;
     sites_[here] = current_;
 }
 
@@ -91,6 +94,15 @@ void SourceLines::resolve(const std::map<uint32_t, std::string_view>& files, std
             frame.source_line = frame.line;
         }
     }
+}
+
+std::vector<std::string_view> SourceLines::functions_outside(uint32_t frame) const {
+    std::vector<std::string_view> functions;
+    for (; frame != 0 && frames_[frame].depth_outside > 0; frame = frames_[frame].caller) {
+        const Frame& one = frames_[frame];
+        functions.push_back(one.caller == 0 && one.function.empty() ? one.outermost : one.function);
+    }
+    return functions;
 }
 
 std::string_view SourceLines::file(uint32_t frame) const {

@@ -19,12 +19,14 @@ class SourceLines {
  public:
     using Position = std::tuple<uint32_t, uint32_t, uint32_t>;  // file, line, column
 
-    /// Forgets call sites: a new function begins.
-    void begin_function();
+    /// Forgets call sites: a new function of this name begins.
+    void begin_function(std::string_view name = {});
 
     /// A `.loc`: its position, the call site that it is inlined at or null, and the rest of its line, where a comment
-    /// may name the callers. The frame is `current` from now on. The texts must outlive this.
-    void locate(const Position& here, const Position* inlined_at, std::string_view rest_of_line);
+    /// may name the callers; `function` is whatever names the inlined function. The frame is `current` from now on. The
+    /// texts must outlive this.
+    void locate(const Position& here, const Position* inlined_at, std::string_view rest_of_line,
+                std::string_view function = {});
 
     /// Key of the present frame for the questions below; 0 for none.
     uint32_t current() const { return current_; }
@@ -40,6 +42,9 @@ class SourceLines {
     /// How many frames of other files lie within the innermost one of the user's file: 0 for its own text, 1 for the
     /// body of a header's function that it calls.
     uint32_t depth_outside(uint32_t frame) const { return frames_[frame].depth_outside; }
+    /// What names the functions of those frames, innermost first, "" where nothing does; where none of them lies in the
+    /// user's file the last is the name of the function that is not inlined.
+    std::vector<std::string_view> functions_outside(uint32_t frame) const;
 
  private:
     struct Frame {
@@ -48,6 +53,7 @@ class SourceLines {
         uint32_t line = 0;
         uint32_t caller = 0;  // frame, 0 for none; always smaller than the frame's own
         uint32_t source_line = 0, depth_outside = 0;
+        std::string_view function, outermost;  // what names its own, and the one that is not inlined
     };
 
     uint32_t add(uint32_t file, std::string_view file_name, uint32_t line, uint32_t caller);
@@ -56,6 +62,7 @@ class SourceLines {
     std::vector<Frame> frames_{1};
     std::map<Position, uint32_t> sites_;  // of this function: the frame last given for a position
     uint32_t current_ = 0;
+    std::string_view outermost_;
     std::string_view user_path_;
 };
 
