@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "build/sass.h"
 
 namespace recuda {
@@ -88,17 +91,70 @@ TEST(PtxFacts, WhatIsNone) {
     EXPECT_TRUE(ptx_facts(".visible .entry k() { mov.u64", "kernel.cu").ptx.empty());
 }
 
-/// libcu++'s waits read the timer three headers deep; a function of a header that the user's text calls is its own.
+/// Inlined functions by their mangled names, innermost first, around a read of the timer, the last called at line 20.
+Facts facts_of_chain(const std::vector<std::string>& names) {
+    std::string strings = ".section .debug_str {\n", locations;
+    for (size_t i = 0; i < names.size(); ++i) {
+        strings += "$L__info_string" + std::to_string(i) + ":\n.b8 ";
+        for (const char c : names[i]) strings += std::to_string(static_cast<int>(c)) + ",";
+        strings += "0\n";
+        const bool last = i + 1 == names.size();
+        locations = ".loc 2 " + std::to_string(100 + i) + " 1, function_name $L__info_string" + std::to_string(i) +
+                    ", inlined_at " + (last ? "1 20 1" : "2 " + std::to_string(101 + i) + " 1") + "\n" + locations;
+    }
+    return ptx_facts(module_of(locations + "mov.u64 %rd1, %globaltimer;") + strings + "}\n", "kernel.cu");
+}
+
+/// libcu++ reads the timer to choose its next pause; a deadline makes the same read one that a result may hang on.
+TEST(PtxFacts, TellPausesFromDeadlines) {
+    const std::string
+        now = "_ZN4cuda3std3__46chrono12system_clock3nowEv",
+        poll =
+            "_ZN4cuda3std3__431__cccl_thread_poll_with_backoffINS1_27__barrier_poll_tester_phaseINS_3__"
+            "47barrierILNS1_12thread_scopeE2ENS1_18__empty_completionEEEEEEEbOT_NS1_6chrono8durationIxNS1_"
+            "5ratioILx1ELx1000000000EEEEE",
+        other_poll =
+            "_ZN4cuda3std3__431__cccl_thread_poll_with_backoffIZNS1_18__atomic_semaphoreILNS1_12thread_"
+            "scopeE2ELl4EE20__acquire_slow_timedERKNS1_6chrono8durationIxNS1_5ratioILx1ELx1000000000EEEEEE"
+            "UlvE_EEbOT_SA_",
+        wait = "_ZNK4cuda3__47barrierILNS_3std3__412thread_scopeE2ENS3_18__empty_completionEE4waitEOy",
+        parity =
+            "_ZNK4cuda3std3__414__barrier_baseINS1_18__empty_completionELNS1_12thread_scopeE1EE11wait_"
+            "parityEb";
+    for (const std::vector<std::string>& harmless :
+         {std::vector<std::string>{now, poll, wait}, {now, poll, parity}, {now, poll, wait, "_ZN4cuda1f"}}) {
+        const Facts facts = facts_of_chain(harmless);
+        ASSERT_EQ(facts.ptx.size(), 1u);
+        EXPECT_FALSE(facts.ptx[0].own);
+        EXPECT_EQ(facts.ptx[0].lines, std::vector<uint32_t>{20});
+    }
+    const std::string timed =
+        "_ZN4cuda3__47barrierILNS_3std3__412thread_scopeE2ENS3_18__empty_completionEE12try_wait_forEOy";
+    for (const std::vector<std::string>& counted : {std::vector<std::string>{now},
+                                                    {now, poll},
+                                                    {now, poll, timed},
+                                                    {now, other_poll, wait},
+                                                    {now, wait, wait},
+                                                    {now, poll, "_ZN2my3__47barrierIiE4waitEOy"},
+                                                    {now, poll, "_ZN4cuda1fI9waitEOyE4E2gEv"},
+                                                    {now, "", wait}}) {
+        const Facts facts = facts_of_chain(counted);
+        ASSERT_EQ(facts.ptx.size(), 1u);
+        EXPECT_TRUE(facts.ptx[0].own) << counted.size();
+    }
+}
+
+/// A function of a header that the user's text calls is its own; one that such a function calls is not.
 TEST(PtxFacts, TellTheUsersOwnTextFromAHeadersDepths) {
     const char* deep =
         ".loc 3 10 1, function_name $a, inlined_at 1 20 1\n.loc 2 5 1, function_name $b, inlined_at 3 10 1\n"
-        "mov.u64 %rd1, %globaltimer;";
+        "nanosleep.u32 %r1;";
     const Facts header = facts_of(deep);
     ASSERT_EQ(header.ptx.size(), 1u);
     EXPECT_FALSE(header.ptx[0].own);
     EXPECT_EQ(header.ptx[0].lines, std::vector<uint32_t>{20});
     const Facts both =
-        facts_of(std::string(deep) + "\n.loc 2 5 1, function_name $b, inlined_at 1 30 1\nmov.u64 %rd1, %globaltimer;");
+        facts_of(std::string(deep) + "\n.loc 2 5 1, function_name $b, inlined_at 1 30 1\nnanosleep.u32 %r1;");
     ASSERT_EQ(both.ptx.size(), 1u);
     EXPECT_TRUE(both.ptx[0].own);
     EXPECT_EQ(both.ptx[0].count, 2u);

@@ -134,6 +134,7 @@ TEST(ScreenPtx, RefusesState) {
         {module_with("", "} .visible .global .u32 zz; .visible .entry foo() {"), "inline assembly declares"},
         {module_with(".extern .func (.param .b32 r) __cudaCDP2LaunchDeviceV2 (.param .b64 a);", ""),
          "launch from the device"},
+        {module_with(".extern .func (.param .b64 r) malloc (.param .b64 a);", ""), "device's heap"},
     };
     for (const auto& c : cases)
         EXPECT_NE(screen_ptx(c.ptx).find(c.says), std::string::npos) << c.ptx << "\n" << screen_ptx(c.ptx);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include <cmath>
 
 #include "judge/workloads.h"
@@ -42,14 +45,14 @@ TEST(Inputs, WeightsKeepTheirFillButForTiesNegativeAndSpecial) {
         double mean = 0;
         int nans = 0;
         for (const double value : values_of(contents.at("w"))) std::isfinite(value) ? mean += value / 2688 : nans += 1;
-        EXPECT_EQ(nans, battery == Battery::special ? 1 : 0) << name(battery);
+        EXPECT_EQ(nans, battery == Battery::special ? 3 : 0) << name(battery);
         const double wanted = battery == Battery::ties ? 0.25 : battery == Battery::negative ? -1.5 : 1;
         EXPECT_NEAR(mean, wanted, 0.05) << name(battery);
     }
     int specials = 0;
     for (const double value : values_of(make_inputs(rmsnorm, at_tokens(rmsnorm, 1), Battery::special, 1).at("x")))
         specials += std::isnan(value);
-    EXPECT_EQ(specials, 1) << "one token is enough for a NaN";
+    EXPECT_EQ(specials, 8) << "one token is enough for a NaN";
 }
 
 TEST(Inputs, TablesNeverChange) {
@@ -72,6 +75,40 @@ TEST(Inputs, StridedRowsHaveNanBetweenThem) {
     EXPECT_EQ(dense.at(4096), z.at(10304));
 }
 
+/// How many parts of a kind a workload has.
+int64_t parts_in(const Workload& workload, Battery battery) {
+    return std::count_if(workload.inputs.begin(), workload.inputs.end(),
+                         [&](const Input& input) { return input.battery == battery; });
+}
+
+TEST(Workloads, HaveRowsOfEveryKindHoweverMany) {
+    const Task rmsnorm = task("nano30b_rmsnorm"), argmax = task("nano30b_argmax");
+    for (const Task* one : {&rmsnorm, &argmax})
+        for (const Workload& workload : verified_workloads(*one, DeviceKind::cuda, {}, Depth::whole, 5)) {
+            const int64_t tokens = tokens_of(workload.axes);
+            EXPECT_EQ(parts_in(workload, Battery::normal), 1);
+            if (tokens > 8)
+                EXPECT_EQ(parts_in(workload, Battery::crowd), parts_of(*one, workload.axes, Battery::crowd));
+            if (tokens == 1 || tokens == 3 || tokens == 5 || tokens == 8)
+                EXPECT_EQ(workload.inputs.size(), all_batteries().size() - 1) << "special or infinite";
+            if (tokens == 2 || tokens == 7) EXPECT_EQ(workload.inputs.size(), 2u);
+            EXPECT_EQ(parts_in(workload, Battery::columns),
+                      tokens == 129 ? parts_of(*one, workload.axes, Battery::columns) : 0);
+            if (tokens > 8 && tokens < 200 && one == &rmsnorm) EXPECT_GE(parts_in(workload, Battery::special), 1);
+        }
+    EXPECT_EQ(parts_of(rmsnorm, at_tokens(rmsnorm, 129), Battery::columns), 2);
+    EXPECT_EQ(parts_of(rmsnorm, at_tokens(rmsnorm, 9), Battery::crowd), 3);
+}
+
+TEST(Workloads, OneNumberOfTokensIsTheSeedsChoice) {
+    const Task rmsnorm = task("nano30b_rmsnorm");
+    std::set<int64_t> seen;
+    for (uint64_t seed = 1; seed < 40; ++seed)
+        for (const Workload& workload : verified_workloads(rmsnorm, DeviceKind::vgpu, {}, Depth::whole, seed))
+            seen.insert(tokens_of(workload.axes));
+    for (const int64_t tokens : {15, 17, 31, 33, 63, 65, 127}) EXPECT_TRUE(seen.contains(tokens)) << tokens;
+}
+
 TEST(Workloads, OwnOnesWithAnAwkwardOne) {
     const auto tokens = [](const std::vector<Workload>& workloads) {
         std::vector<int64_t> all;
@@ -80,19 +117,18 @@ TEST(Workloads, OwnOnesWithAnAwkwardOne) {
     };
     const Task rmsnorm = task("nano30b_rmsnorm"), argmax = task("nano30b_argmax");
     using Tokens = std::vector<int64_t>;
-    EXPECT_EQ(tokens(verified_workloads(rmsnorm, DeviceKind::vgpu, {}, Depth::whole)),
-              (Tokens{1, 3, 5, 8, 32, 128, 129, 2048}));
-    EXPECT_EQ(tokens(verified_workloads(rmsnorm, DeviceKind::cuda, {}, Depth::screen)), (Tokens{1, 3, 5, 8}));
-    EXPECT_EQ(tokens(verified_workloads(argmax, DeviceKind::vgpu, {}, Depth::whole)), (Tokens{1, 3, 5, 8, 9}));
-    EXPECT_EQ(tokens(verified_workloads(argmax, DeviceKind::cuda, {}, Depth::whole)),
-              (Tokens{1, 3, 5, 8, 32, 128, 129}));
+    EXPECT_EQ(tokens(verified_workloads(rmsnorm, DeviceKind::vgpu, {}, Depth::whole, 1)),
+              (Tokens{1, 2, 3, 4, 5, 6, 7, 8, 31, 32, 128, 129, 2048}));
+    EXPECT_EQ(tokens(verified_workloads(rmsnorm, DeviceKind::cuda, {}, Depth::screen, 1)), (Tokens{1, 3, 5, 8}));
+    EXPECT_EQ(tokens(verified_workloads(argmax, DeviceKind::vgpu, {}, Depth::whole, 1)),
+              (Tokens{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+    EXPECT_EQ(tokens(verified_workloads(argmax, DeviceKind::cuda, {}, Depth::whole, 1)),
+              (Tokens{1, 2, 3, 4, 5, 6, 7, 8, 31, 32, 128, 129}));
     const std::vector<Workload> given =
-        verified_workloads(argmax, DeviceKind::vgpu, {at_tokens(argmax, 128)}, Depth::screen);
+        verified_workloads(argmax, DeviceKind::vgpu, {at_tokens(argmax, 128)}, Depth::screen, 1);
     EXPECT_EQ(tokens(given), (Tokens{128}));
-    for (const Workload& workload : verified_workloads(rmsnorm, DeviceKind::vgpu, {}, Depth::whole))
-        EXPECT_EQ(workload.inputs.size(), workload.axes.at("T") <= 8 ? all_batteries().size() : 1);
-    for (const Battery battery : given[0].inputs)
-        EXPECT_NE(battery, Battery::special) << "argmax is not specified for NaN";
+    for (const Input& input : given[0].inputs)
+        EXPECT_NE(input.battery, Battery::special) << "argmax is not specified for NaN";
     const std::vector<EstimatedWorkload> estimated = estimated_workloads(rmsnorm, DeviceKind::vgpu, {});
     ASSERT_EQ(estimated.size(), 3u);  // T = 1, 8, and 128 by 16 times the counters of 8
     EXPECT_EQ(estimated[2].axes.at("T"), 8);

@@ -65,10 +65,12 @@ struct Walk {
 
 Walk walk_over(int64_t width, uint64_t seed, const InputRules& rules) {
     Rng rng(seed, "walk");
-    Walk walk{.start = static_cast<int64_t>(rng.below(static_cast<uint64_t>(width)))};
+    Walk walk;
     const int64_t columns = comb_stride(width, rules);
     if (columns >= kManyColumns) walk.step = kSteps[rng.below(kSteps.size())], walk.edges = kEdges;
-    walk.rows = (columns + walk.step - 1) / walk.step;
+    // A walk in steps does not go round: in one piece it meets every residue of numbers below its length.
+    walk.start = static_cast<int64_t>(rng.below(static_cast<uint64_t>(walk.step > 1 ? walk.step : columns)));
+    walk.rows = (columns - (walk.step > 1 ? walk.start : 0) + walk.step - 1) / walk.step;
     return walk;
 }
 
@@ -81,8 +83,8 @@ int64_t longest_walk(int64_t width, const InputRules& rules) {
 /// The column of a row that is so many rows behind the walk's first. Behind its end: where the largest tiles end and
 /// begin.
 int64_t column_at(const Walk& walk, int64_t place, int64_t width) {
-    const int64_t edge = place % (walk.rows + walk.edges) - walk.rows;
-    if (edge < 0) return (walk.start + place * walk.step) % width;
+    const int64_t at = place % (walk.rows + walk.edges), edge = at - walk.rows;
+    if (edge < 0) return (walk.start + at * walk.step) % width;
     const int64_t tile = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(width))) / 32;
     return ((edge / 2 + 1) * tile - edge % 2) % width;
 }

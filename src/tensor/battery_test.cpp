@@ -19,10 +19,125 @@ TEST(Battery, SpecialPutsNanAndInfinitiesIntoRowsOfTheirOwn) {
         for (int i = 0; i < 16; ++i) found += is(tensor.at(row * 16 + i));
         return found;
     };
-    EXPECT_EQ(count(0, [](double v) { return std::isnan(v); }), 1);
-    EXPECT_EQ(count(1, [](double v) { return v == HUGE_VAL; }), 1);
-    EXPECT_EQ(count(2, [](double v) { return v == -HUGE_VAL; }), 1);
+    EXPECT_EQ(count(0, [](double v) { return std::isnan(v); }), 8);
+    EXPECT_EQ(count(1, [](double v) { return v == HUGE_VAL; }), 8);
+    EXPECT_EQ(count(2, [](double v) { return v == -HUGE_VAL; }), 8);
     EXPECT_EQ(count(3, [](double v) { return !std::isfinite(v); }), 0);
+    EXPECT_EQ(count(4, [](double v) { return std::isnan(v); }), 1) << "every other time one alone";
+    for (const int begin : {0, 8})
+        EXPECT_TRUE(std::isinf(tensor.at(32 + begin)) || std::isinf(tensor.at(32 + begin + 1))) << "in every part";
+}
+
+TEST(Battery, AWeightHasEverySpecialValue) {
+    Tensor weight = filled(parse_fill("normal(0, 1)"), DType::bf16, {64}, 3, "w");
+    apply(Battery::special, weight, 3, "w", {.weight = true});
+    int nans = 0, plus = 0, minus = 0;
+    for (int i = 0; i < 64; ++i) {
+        nans += std::isnan(weight.at(i));
+        plus += weight.at(i) == HUGE_VAL;
+        minus += weight.at(i) == -HUGE_VAL;
+    }
+    EXPECT_EQ(nans, 1);
+    EXPECT_EQ(plus, 1);
+    EXPECT_EQ(minus, 1);
+}
+
+/// What a kind makes of rows of N(0, 1).
+Tensor made(Battery battery, Shape shape, const InputRules& rules, int64_t part = 0) {
+    Tensor tensor = filled(parse_fill("normal(0, 1)"), DType::f32, shape, 3, "x");
+    apply(battery, tensor, 3, "x", rules, part);
+    return tensor;
+}
+
+TEST(Battery, InfiniteMasksAndKeepsWhatMustBeChosen) {
+    const InputRules scores{.summable = false, .nan = false, .infinity = true}, masked{.summable = false, .nan = false};
+    const auto infinities = [](const Tensor& tensor, int64_t row, double which) {
+        int64_t count = 0;
+        for (int64_t i = 0; i < 32; ++i) count += tensor.at(row * 32 + i) == which;
+        return count;
+    };
+    const Tensor three = made(Battery::infinite, {3, 32}, scores);  // the second kind of row and those behind it
+    EXPECT_GE(infinities(three, 0, HUGE_VAL), 1);
+    EXPECT_EQ(infinities(three, 1, -HUGE_VAL), 31);
+    EXPECT_EQ(infinities(three, 2, -HUGE_VAL), 32);
+    const Tensor rows = made(Battery::infinite, {8, 32}, masked);
+    for (int64_t row = 0; row < 8; ++row) {
+        EXPECT_EQ(infinities(rows, row, -HUGE_VAL), 16);
+        EXPECT_EQ(infinities(rows, row, HUGE_VAL), 0);
+    }
+}
+
+TEST(Battery, CrowdHasEveryKindOfRowInItsParts) {
+    for (const int64_t rows : {9, 32, 128}) {
+        int64_t zeros = 0, nans = 0, large = 0;
+        const int64_t all = parts(Battery::crowd, rows, 64, {});
+        EXPECT_EQ(all, rows == 9 ? 3 : 1);
+        for (int64_t part = 0; part < all; ++part) {
+            const Tensor tensor = made(Battery::crowd, {rows, 64}, {}, part);
+            for (int64_t row = 0; row < rows; ++row) {
+                double largest = 0;
+                bool nan = false;
+                for (int64_t i = 0; i < 64; ++i) {
+                    largest = std::max(largest, std::fabs(tensor.at(row * 64 + i)));
+                    nan = nan || std::isnan(tensor.at(row * 64 + i));
+                }
+                zeros += largest == 0 && !nan;
+                nans += nan;
+                large += std::isfinite(largest) && largest > 1e7;
+            }
+        }
+        EXPECT_GE(zeros, 1);
+        EXPECT_GE(nans, 1);
+        EXPECT_GE(large, 1);
+    }
+}
+
+TEST(Battery, ColumnsWalkOverAllOfThem) {
+    for (const int64_t width : {7, 300, 2688}) {
+        std::set<int64_t> summed, compared;
+        for (int64_t part = 0; part < parts(Battery::columns, 32, width, {}); ++part) {
+            const Tensor tensor = made(Battery::columns, {32, width}, {}, part);
+            for (int64_t row = 0; row < 32; ++row) {
+                int64_t teeth = 0;
+                for (int64_t i = 0; i < width; ++i)
+                    if (tensor.at(row * width + i) != 0) summed.insert(i), ++teeth;
+                EXPECT_LE(teeth, 16);
+            }
+        }
+        EXPECT_EQ(static_cast<int64_t>(summed.size()), width);
+        const InputRules rules{.summable = false};
+        for (int64_t part = 0; part < parts(Battery::columns, 32, width, rules); ++part) {
+            const Tensor tensor = made(Battery::columns, {32, width}, rules, part);
+            for (int64_t row = 0; row < 32; ++row)
+                for (int64_t i = 0; i < width; ++i)
+                    if (tensor.at(row * width + i) >= 2) compared.insert(i);
+        }
+        EXPECT_EQ(static_cast<int64_t>(compared.size()), width);
+    }
+}
+
+TEST(Battery, ManyColumnsAreWalkedOverInSteps) {
+    const int64_t width = 16384;
+    std::set<int64_t> winners;
+    const InputRules rules{.summable = false};
+    for (int64_t part = 0; part < parts(Battery::columns, 32, width, rules); ++part) {
+        const Tensor tensor = made(Battery::columns, {32, width}, rules, part);
+        for (int64_t row = 0; row < 32; ++row)
+            for (int64_t i = 0; i < width; ++i)
+                if (tensor.at(row * width + i) >= 2) winners.insert(i);
+    }
+    for (int64_t tile = 512; tile < width; tile += 512) {
+        EXPECT_TRUE(winners.contains(tile)) << tile;
+        EXPECT_TRUE(winners.contains(tile - 1)) << tile;
+    }
+    int64_t before = *winners.rbegin() - width;
+    for (const int64_t winner : winners) {
+        EXPECT_LE(winner - before, 149);
+        before = winner;
+    }
+    std::set<int64_t> residues;
+    for (const int64_t winner : winners) residues.insert(winner % 100);
+    EXPECT_EQ(residues.size(), 100u) << "every hundredth column";
 }
 
 TEST(Battery, EdgesPutsTheExtremesAtTheEnds) {
@@ -74,7 +189,7 @@ TEST(Battery, RowsOfMixedAreOfManyKinds) {
     const int64_t width = 300;
     const Tensor fill = filled(parse_fill("normal(0, 1)"), DType::f32, {16, width}, 3, "x");
     Tensor mixed = fill;
-    apply(Battery::mixed, mixed, 3, "x", Magnitudes::any);
+    apply(Battery::mixed, mixed, 3, "x", {.summable = false});
     const auto row = [&](RowKind kind) {
         std::vector<double> values;
         for (int64_t i = 0; i < width; ++i) values.push_back(mixed.at(static_cast<int64_t>(kind) * width + i));
@@ -107,7 +222,7 @@ TEST(Battery, RowsOfMixedAreOfManyKinds) {
 TEST(Battery, SummableMagnitudesHaveFiniteSums) {
     for (const DType dtype : {DType::bf16, DType::f32})
         for (const Battery battery : all_batteries()) {
-            if (battery == Battery::special) continue;
+            if (battery == Battery::special || battery == Battery::infinite) continue;
             Tensor tensor = filled(parse_fill("normal(0, 1)"), dtype, {24, 2000}, 5, "x");
             apply(battery, tensor, 5, "x");
             float sum = 0;
