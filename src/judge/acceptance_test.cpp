@@ -173,6 +173,32 @@ TEST(Acceptance, FewRoundingsMayAllGoOneWay) {
     EXPECT_FALSE(compare(expected_of(values), seen, nullptr).right()) << "many go one way by a fault alone";
 }
 
+// A task with few tokens has too few rows in one workload.
+TEST(Acceptance, BiasAddsUpOverWorkloads) {
+    for (const double factor : {1.0, 1.001}) {
+        BiasSums all;
+        for (int i = 0; i < 12; ++i) {
+            const Expected few = expected_of(normal_values(static_cast<uint64_t>(20 + i), 2 * kWidth));
+            std::vector<double> seen = few.values;
+            for (double& value : seen) value *= factor;
+            seen = rounded(seen);
+            EXPECT_NE(compare(few, seen, nullptr).criterion, "bias") << "too few rows";
+            EXPECT_EQ(all.has_power(), i >= 4);
+            all.add(bias_sums(few, seen, nullptr));
+        }
+        EXPECT_EQ(all.finding("y").right(), factor == 1);
+    }
+}
+
+TEST(Acceptance, OtherRoundingsMayMoveTheMean) {
+    Expected expected = expected_of(normal_values(30));
+    std::vector<double> seen;
+    for (const double value : expected.values) seen.push_back(value * (1 + 1.5e-4));
+    EXPECT_EQ(compare(expected, seen, nullptr).criterion, "bias");
+    expected.other_bias = 1e-4 * expected.mean_magnitude;
+    EXPECT_TRUE(compare(expected, seen, nullptr).right());
+}
+
 TEST(Acceptance, ExactMeansBits) {
     const Expected indices = expect("index", DType::i32, {3}, {5, 0, 7}, false);
     Tensor seen(DType::i32, {3});

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace recuda {
 namespace {
 
@@ -35,6 +37,12 @@ TEST(Choice, IsJudgedByProperty) {
         {"the higher of a tie taken", {1}, {0.5, 0.5, 0.1}, false},
         {"the lower of a tie taken", {0, 1}, {0.9, 0.5, 0.5}, true},
         {"all of them", {1, 0}, {1, 2}, true},
+        {"masked ones left out", {2, 0}, {0.5, -HUGE_VAL, 0.9, -HUGE_VAL}, true},
+        {"a masked one chosen", {2, 1}, {0.5, -HUGE_VAL, 0.9, -HUGE_VAL}, false},
+        {"the infinite one first", {1, 2}, {0.5, HUGE_VAL, 0.9, 0.3}, true},
+        {"the infinite one left out", {2, 0}, {0.5, HUGE_VAL, 0.9, 0.3}, false},
+        {"a better one left out beside a masked one", {2, 3}, {0.5, -HUGE_VAL, 0.9, 0.3}, false},
+        {"a tie of masked ones the other way", {2, 1}, {-HUGE_VAL, -HUGE_VAL, 0.9}, false},
         {"scores that are all zero", {0, 1}, {0, 0, 0}, true},
     };
     for (const Row& row : rows) {

@@ -97,6 +97,11 @@ class Check(Case):
     all.arrive_and_wait();
     float total = 0.f;""").replace("#include <cuda_bf16.h>", "#include <cuda_bf16.h>\n#include <cuda/barrier>")
         self.assertEqual(self.check(waits)["outcome"], "correct")
+        # The same loop with a deadline tells what time it is.
+        timed = waits.replace("all.arrive_and_wait();", "if (!all.try_wait_for(all.arrive(), cuda::std::chrono::nanoseconds(1))) sum = 0.f;")
+        seen = self.check(timed, code=3)
+        self.assertEqual(seen["outcome"], "refused", seen["log"])
+        self.assertIn(f'kernel.cu:{line_of(timed, "try_wait_for")}: ', seen["log"])
 
     def test_no_legal_point_is_a_refused_launch(self):
         none = self.edited("BLOCK % 128 == 0", "BLOCK > 256", TUNED)
@@ -111,6 +116,10 @@ class Check(Case):
                      "//! idea another\n\n" + TUNED.replace("float sum = 0.f;", "float sum = 0.f;  // a word\n\n")]:
             self.assertEqual(self.check(same)["digest"], digest)
         self.assertNotEqual(self.check(self.edited("96, 128, 256", "256", TUNED))["digest"], digest)
+        # A backslash behind a comment takes the next line with it.
+        comment, swallowing = (self.check(self.edited("float sum = 0.f;", f"float sum = 0.f;  // a word{end}\n    sum = 0.f;", TUNED))["digest"]
+                               for end in ("", " \\"))
+        self.assertNotEqual(comment, swallowing)
 
     def test_zeroed_scratch_is_zeroed_for_every_run(self):
         seen = self.check(TWO_LAUNCHES, axes="T=2")
@@ -142,6 +151,9 @@ class Check(Case):
             self.assertEqual(seen["outcome"], "launch_refused", new)
             for word in words:
                 self.assertIn(word, seen["log"])
+        huge = self.check("//! scratch s : f32[4611686018427387904, 8]\n" + self.edited("y, eps)\n", "y, eps, s)\n"), code=3)
+        self.assertEqual(huge["outcome"], "launch_refused")
+        self.assertIn("kernel.cu:1:21: the scratch s", huge["log"])
         for arguments in ["(x, w, y)", "(x, w, y, 3)", "(x, w, eps, y)"]:
             self.assertEqual(self.check(self.edited("(x, w, y, eps)\n", arguments + "\n"), code=3)["outcome"], "launch_refused", arguments)
 
@@ -160,6 +172,10 @@ class Check(Case):
             seen = self.check(PLAIN + code + "\n", code=3)
             self.assertEqual(seen["outcome"], "refused", code)
             self.assertIn(word, seen["log"])
+        in_heap = self.edited("float total = 0.f;", "float total = 0.f; if (threadIdx.x == 0) *static_cast<int*>(malloc(4)) = 1;")
+        seen = self.check(in_heap, code=3)
+        self.assertEqual(seen["outcome"], "refused")
+        self.assertIn("heap", seen["log"])
         in_ptx = self.edited("float total = 0.f;", 'float total = 0.f; asm volatile("{ .global .u32 g; st.global.u32 [g], 1; }");')
         self.assertEqual(self.check(in_ptx, code=3)["outcome"], "refused")
 

@@ -61,6 +61,11 @@ class Replay(Case):
         text = file.read_text()
         file.write_text(text.replace("{", "{ int changed = 1;", 1))
         self.refused("replay", self.best["id"], "--out-dir", "out", "--device", "vgpu", code=1, saying=["changed", self.best["digest"]])
+        # A line more, which a comment before it swallows in one of the two.
+        first = text.index("\n", text.index("{"))
+        swallowed = text[:first] + " // one \\\n    return;" + text[first:]
+        file.write_text(swallowed.replace("\\", ""))
+        self.refused("replay", self.best["id"], "--out-dir", "out", "--device", "vgpu", code=1, saying=["changed"])
         file.write_text(text[: len(text) // 2])
         self.refused("replay", self.best["id"], "--out-dir", "out", "--device", "vgpu", code=1)
         file.unlink()

@@ -78,6 +78,10 @@ class Stores(Case):
         self.assertEqual(self.json("results", "--db", "none.duckdb"), [])
         self.assertEqual({file.name for file in self.folder.iterdir()}, {"small.toml"})
 
+    def test_an_unknown_task_is_wrong_usage(self):
+        self.refused("results", "--task", "nano30b_rmsnrm", code=2, saying=["nano30b_rmsnrm", "did you mean nano30b_rmsnorm?"])
+        self.assertEqual(self.json("results", "--task", "cuda_rlm.tasks.nano30b_rmsnorm"), [])
+
     def test_the_store_is_chosen_by_option_then_variable(self):
         self.run_program(*self.words("a", "--db", "one.duckdb"), env={"RECUDA_DB": "two.duckdb"})
         self.run_program(*self.words("b"), env={"RECUDA_DB": "two.duckdb"})
