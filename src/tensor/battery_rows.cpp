@@ -78,6 +78,12 @@ void scatter_all(const BatteryRow& row, Rng& rng) {
     }
 }
 
+/// One +inf alone, which wins whatever stands beside it: in even rows behind the middle, where no first tile is.
+void win(const BatteryRow& row, Rng& rng) {
+    const int64_t begin = row.index % 2 == 0 ? row.width / 2 : 0;
+    row.set(begin + static_cast<int64_t>(rng.below(static_cast<uint64_t>(row.width - begin))), HUGE_VAL);
+}
+
 void mask(const BatteryRow& row, RowKind kind, Rng& rng) {
     if (kind == RowKind::masked) {
         // Every second element keeps its value, from a random one on, and with it whatever has to be chosen.
@@ -172,7 +178,7 @@ void make_row(RowKind kind, const BatteryRow& row, int64_t edge, const InputRule
         case RowKind::nan:
             return rules.weight ? scatter_all(row, rng) : scatter(row, std::nan(""), rng);
         case RowKind::plus_infinity:
-            return scatter(row, HUGE_VAL, rng);
+            return rules.nan ? scatter(row, HUGE_VAL, rng) : win(row, rng);
         case RowKind::minus_infinity:
             return scatter(row, -HUGE_VAL, rng);
         case RowKind::masked:
