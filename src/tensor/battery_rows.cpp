@@ -53,7 +53,7 @@ void make_huge(const BatteryRow& row, const InputRules& rules, Rng& rng) {
     const int summable = (126 - std::bit_width(static_cast<uint64_t>(row.width))) / 2 - 2;
     const int top = std::min(largest, rules.summable ? summable : largest);
     const int low = std::min(24, top);
-    const double scale = std::exp2(low + static_cast<double>(rng.below(static_cast<uint64_t>(top - low + 1))));
+    const double scale = std::exp2(low + static_cast<double>(rng.below(static_cast<uint64_t>(top - low) + 1)));
     row.each([&](int64_t) { return sign(rng) * scale * (1 + rng.uniform()); });
 }
 
