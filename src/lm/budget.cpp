@@ -36,6 +36,10 @@ class Counted final : public LanguageModel {
             response.calls = 1;
             return response;
         } catch (LmError& error) {
+            if (error.open) {
+                budget_.take_back();
+                throw;
+            }
             error.usage = budget_.add(error.usage);
             error.calls = 1;
             if (is_shared_by_all(error.fault)) budget_.close(error);
@@ -65,6 +69,11 @@ void Budget::begin() {
     if (limits_.cost_usd > 0 && cost >= limits_.cost_usd)
         throw LmError(LmFault::budget, "{:.4g} of {:.4g} USD of --max-cost are spent", cost, limits_.cost_usd);
     ++spent_.calls;
+}
+
+void Budget::take_back() {
+    const std::lock_guard lock(mutex_);
+    --spent_.calls;
 }
 
 Usage Budget::add(Usage usage) {

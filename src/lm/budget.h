@@ -29,6 +29,9 @@ class Budget {
     /// Counts a call that is about to start. Throws LmError: `budget`, or what ended all calls.
     void begin();
 
+    /// Takes back a call whose question stays open: whoever asks it again counts it.
+    void take_back();
+
     /// What a call used up, with its price where the other side told none.
     Usage add(Usage usage);
 

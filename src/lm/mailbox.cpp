@@ -113,12 +113,17 @@ class Mailbox final : public BackEnd {
             if (std::string text = rested ? read(file) : ""; !trimmed(text).empty()) return text;
             const bool over = wait_s_ >= 0 && Clock::now() - began >= std::chrono::duration<double>(wait_s_);
             if (over && (!now || rested))
-                throw LmError(LmFault::waiting, "{} has no answer yet; write {} beside it and go on with --resume",
-                              shown(path(number, kPrompt)), shown(file.filename()));
-            if (stop.stop_requested()) throw LmError(LmFault::stopped, "the wait for {} was ended", shown(file));
+                throw open(LmError(LmFault::waiting, "{} has no answer yet; write {} beside it and go on with --resume",
+                                   shown(path(number, kPrompt)), shown(file.filename())));
+            if (stop.stop_requested()) throw open(LmError(LmFault::stopped, "the wait for {} was ended", shown(file)));
             std::unique_lock lock(mutex);
             never.wait_for(lock, stop, kPoll, [] { return false; });
         }
+    }
+
+    static LmError open(LmError error) {
+        error.open = true;
+        return error;
     }
 
     static std::string read(const fs::path& file) {

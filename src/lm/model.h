@@ -87,6 +87,7 @@ class LmError : public Error {
     std::optional<double> retry_after_s;  // what the other side asked for
     Usage usage;                          // what the attempts cost all the same, where that was reported
     uint64_t calls = 0;                   // as in LmResponse
+    bool open = false;                    // the question awaits its answer still: asking it again is the same call
 
     /// Whether another attempt may fare better: rate_limited, server, connection, timed_out, unreadable.
     bool is_passing() const;
