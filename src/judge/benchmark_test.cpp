@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -274,6 +275,26 @@ TEST(Canaries, ARoundThatDeviatesVoidsTheSession) {
               "the memory canary took 63.0 us in round 2 of 3, +5.0 % from the session's 60.0 us");
     EXPECT_NE(canary_deviation(Rounds{{100, 200}, {100, 200}, {100, 180}}).find("compute canary"), std::string::npos);
     EXPECT_EQ(canary_deviation(Rounds{{100, 200}, {100, 200}, {100, 180}}, 0.2), "");
+}
+
+/// A program without anything built, as a library's product is one.
+struct BareProgram : LoadedProgram {
+    explicit BareProgram(Device& device) : LoadedProgram(device, Compilation()) {}
+};
+
+// What was measured is kept by serial: two programs with one number got each other's right outputs.
+TEST(LoadedProgram, EveryKindHasANumberOfItsOwn) {
+    const std::unique_ptr<Device> device = make_vgpu();
+    std::set<uint64_t> serials;
+    alignas(BareProgram) std::array<std::byte, sizeof(BareProgram)> place;
+    for (const std::byte before : {std::byte{0}, std::byte{0}, std::byte{0xff}, std::byte{0xff}}) {
+        place.fill(before);
+        auto* const program = new (place.data()) BareProgram(*device);
+        serials.insert(program->serial());
+        program->~BareProgram();
+    }
+    serials.insert(LoadedProgram(*device, {}, {}, limits_of(device->info())).serial());
+    EXPECT_EQ(serials.size(), 5u);
 }
 
 TEST_F(BenchmarkTest, RingTurnsThroughMoreThanTheCache) {

@@ -39,16 +39,16 @@ Argument argument_of(const PlannedArgument& planned, const Places& places) {
     return argument;
 }
 
-uint64_t next_serial() {
+}  // namespace
+
+uint64_t LoadedProgram::next_serial() {
     static std::atomic<uint64_t> next = 1;
     return next++;
 }
 
-}  // namespace
-
 LoadedProgram::LoadedProgram(Device& device, Compilation compilation, std::vector<std::vector<Binary>> built,
                              const DeviceLimits& limits)
-    : serial_(next_serial()), device_(device), compilation_(std::move(compilation)), built_(std::move(built)) {
+    : device_(device), compilation_(std::move(compilation)), built_(std::move(built)) {
     assert(built_.size() == compilation_.requests.size());
     for (Compilation::Use& use : compilation_.uses) fit(use.plan, built_[use.request], limits);
 }

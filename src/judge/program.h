@@ -52,7 +52,9 @@ class LoadedProgram {
     Launch launch(const Compilation::Use& use, const PlannedLaunch& planned, const Places& places);
     ModuleId module(size_t request, uint32_t unit);
 
-    uint64_t serial_;
+    static uint64_t next_serial();
+
+    uint64_t serial_ = next_serial();
     Device& device_;
     Compilation compilation_;
     std::vector<std::vector<Binary>> built_;
