@@ -10,11 +10,11 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/exec_run.h"
-#include "device/profile.h"
 #include "cli/source_excerpt.h"
 #include "device/counters.h"
 #include "device/device.h"
 #include "device/gpus.h"
+#include "device/profile.h"
 #include "tensor/npy.h"
 
 namespace recuda {

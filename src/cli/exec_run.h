@@ -9,8 +9,8 @@
 
 #include "cli/device_choice.h"
 #include "cli/exec_words.h"
-#include "device/profile.h"
 #include "device/device.h"
+#include "device/profile.h"
 
 namespace recuda {
 

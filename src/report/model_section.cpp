@@ -27,8 +27,9 @@ std::string steps(const ModelUse& use, bool is_time) {
                               fmt::format("{}", step.candidates), fmt::format("{}", step.right),
                               value_of(step.best, is_time), short_digest(step.best_digest),
                               fmt::format("{:.3f}x", step.gain)});
-    return markdown(table) + "\nA step's gain is the product over its records: the best of the search before, over the "
-                             "record. Screenings, no proof.\n\n";
+    return markdown(table) +
+           "\nA step's gain is the product over its records: the best of the search before, over the "
+           "record. Screenings, no proof.\n\n";
 }
 
 std::string prompt_table(const std::vector<AskedPrompt>& prompts) {
@@ -80,10 +81,11 @@ std::string shown(const ModelAgainstSeed& pair) {
 std::string model_section(const RunResult& result, const std::vector<AskedPrompt>& prompts) {
     if (!result.model) return "";
     const ModelUse& use = *result.model;
-    std::string text = fmt::format("## The language model\n\n- model: {} (preset {})\n- {} calls, {} answers from "
-                                   "caches and records, {} tokens in, {} out",
-                                   use.model.empty() ? "not named" : one_line(use.model, 120), result.preset, use.calls,
-                                   use.cached, use.input_tokens, use.output_tokens);
+    std::string text = fmt::format(
+        "## The language model\n\n- model: {} (preset {})\n- {} calls, {} answers from "
+        "caches and records, {} tokens in, {} out",
+        use.model.empty() ? "not named" : one_line(use.model, 120), result.preset, use.calls, use.cached,
+        use.input_tokens, use.output_tokens);
     text += use.cost_usd > 0 ? fmt::format(", {:.4f} USD\n", use.cost_usd) : ", cost not known\n";
     if (!use.off.empty()) text += fmt::format("- left out before the end: {}\n", use.off);
     for (const std::string& problem : use.problems) text += fmt::format("- {}\n", problem);

@@ -13,13 +13,13 @@ namespace recuda {
 class RunFolder;
 
 struct ReportParts {
-    std::string asked;               // the options, a JSON object
-    std::string environment;         // text or a JSON object
-    std::string best_source;         // the text of best.cu or best.py
+    std::string asked;                 // the options, a JSON object
+    std::string environment;           // text or a JSON object
+    std::string best_source;           // the text of best.cu or best.py
     std::vector<AskedPrompt> prompts;  // of a language model
     std::vector<std::string> notes;    // what else a reader should know: "none.cu has no legal point for this task"
-    bool has_plot = false;           // plot.svg lies beside it
-    bool has_ratio_plot = false;     // ratios.svg too
+    bool has_plot = false;             // plot.svg lies beside it
+    bool has_ratio_plot = false;       // ratios.svg too
 };
 
 std::string report_markdown(const RunResult& result, const ReportParts& parts);

@@ -72,12 +72,12 @@ std::optional<ModelAgainstSeed> compared(const Evaluation& model, const Evaluati
     ModelAgainstSeed pair{.model_digest = model.digest, .seed_digest = seed.digest};
     if (const Comparison* proof = proof_against(model, kBestSeed)) {
         pair.ratio = proof->ratio, pair.low = proof->low, pair.high = proof->high;
-        pair.evidence = "proof: " + proof->evidence;
+        pair.evidence = proof->evidence;
         return pair;
     }
     if (const Comparison* proof = proof_against(seed, kBestOfModel)) {
         pair.ratio = 1 / proof->ratio, pair.low = 1 / proof->high, pair.high = 1 / proof->low;
-        pair.evidence = "proof: " + proof->evidence;
+        pair.evidence = proof->evidence;
         return pair;
     }
     double log_ratio = 0, log_low = 0, log_high = 0;

@@ -22,20 +22,20 @@ def evaluation(samples):
             "log": "best.cu(3): note: see /usr/local/cuda/include/cuda_bf16.h, 3/4 of http://x/y/z"}
 
 
-def write_run(folder, samples, measured=True):
+def write_run(folder, samples, measured=True, out_dir=OUT_DIR):
     """A run folder as `cuda-rlm run` leaves it; gives its path."""
     run = folder / "run"
     run.mkdir()
-    best = {"digest": "ab" * 32, "file": f"{OUT_DIR}/best.cu"}
+    best = {"digest": "ab" * 32, "file": f"{out_dir}/best.cu"}
     line = evaluation(samples)
     if not measured:
         line["measurements"] = []
     environment = {"memory_peaks": {"read": {"bytes_per_ns": 4350.4}, "copy": {"bytes_per_ns": 4100.2}}}
     (run / "run.json").write_text(json.dumps({
         "started": "2026-11-30T12:14:47Z", "starts": [{"environment": environment}],
-        "result": {"task": "nano30b_rmsnorm", "out_dir": OUT_DIR, "best": best, "device": {"name": "NVIDIA H200"}}}))
+        "result": {"task": "nano30b_rmsnorm", "out_dir": out_dir, "best": best, "device": {"name": "NVIDIA H200"}}}))
     (run / "evaluations.jsonl").write_text(json.dumps({**line, "measurements": []}) + "\n" + json.dumps(line) + "\n{to")
-    (run / "report.md").write_text(f"![candidates](plot.svg)\nall of {OUT_DIR}, {OUT_DIR}/report.md, 614 GB/s\n")
+    (run / "report.md").write_text(f"![candidates](plot.svg)\nall of {out_dir}, {out_dir}/report.md, 614 GB/s\n")
     (run / "plot.svg").write_text("<svg></svg>")
     (run / "best.cu").write_text("kernel")
     return run
@@ -66,6 +66,17 @@ class KeepEvidence(unittest.TestCase):
         line = json.loads((kept / "evaluations.jsonl").read_text().splitlines()[1])
         self.assertEqual(line["log"], "best.cu(3): note: see cuda_bf16.h, 3/4 of http://x/y/z")
         self.assertEqual(line["measurements"][0]["samples_ns"], [2250.0])
+
+    def test_a_folder_with_the_name_of_its_task(self):
+        kept = self.kept(write_run(self.folder, [2250.0], out_dir="nano30b_rmsnorm"))
+        result = json.loads((kept / "run.json").read_text())["result"]
+        self.assertEqual((result["task"], result["best"]["file"]), ("nano30b_rmsnorm", "best.cu"))
+
+    def test_prompts_and_answers_are_kept_as_they_are(self):
+        run = write_run(self.folder, [2250.0])
+        (run / "prompts").mkdir()
+        (run / "prompts/0001.answer.md").write_text("see /usr/include\n")
+        self.assertEqual((self.kept(run) / "prompts/0001.answer.md").read_text(), "see /usr/include\n")
 
     def test_large_evaluations_are_gzipped_and_read_again(self):
         run = write_run(self.folder, [2250.25] * 30000)

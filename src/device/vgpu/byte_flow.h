@@ -1,6 +1,7 @@
 // Which bytes of a result come from which bytes of an instruction's operands, as far as that can be told from its text.
 //
-// Compilers pack two halves into a register, compute both, and use one: whether a value is defined is a matter of bytes.
+// Compilers pack two halves into a register, compute both, and use one: whether a value is defined is a matter of
+// bytes.
 #pragma once
 
 #include <array>

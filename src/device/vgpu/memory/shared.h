@@ -92,7 +92,8 @@ class SharedMemory {
     /// The time now; what is written later has a later stamp.
     uint32_t mark();
     /// A warp has waited for `read`, an asynchronous product of its warpgroup: reports a write to bytes of its operands
-    /// after `mark`, and notes them as read now. Who is ordered behind any warp of the group from now on may write them.
+    /// after `mark`, and notes them as read now. Who is ordered behind any warp of the group from now on may write
+    /// them.
     bool end_read(Warp& warp, const Instruction& read, uint64_t address, uint32_t width, uint32_t mark);
 
     /// The block has ended: reports an access by another block that is not ordered before it.
