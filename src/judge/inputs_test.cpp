@@ -87,14 +87,20 @@ TEST(Workloads, HaveRowsOfEveryKindHoweverMany) {
         for (const Workload& workload : verified_workloads(*one, DeviceKind::cuda, {}, Depth::whole, 5)) {
             const int64_t tokens = tokens_of(workload.axes);
             EXPECT_EQ(parts_in(workload, Battery::normal), 1);
-            if (tokens > 8)
+            if (tokens > 8) {
                 EXPECT_EQ(parts_in(workload, Battery::crowd), parts_of(*one, workload.axes, Battery::crowd));
-            if (tokens == 1 || tokens == 3 || tokens == 5 || tokens == 8)
+            }
+            if (tokens == 1 || tokens == 3 || tokens == 5 || tokens == 8) {
                 EXPECT_EQ(workload.inputs.size(), all_batteries().size() - 1) << "special or infinite";
-            if (tokens == 2 || tokens == 7) EXPECT_EQ(workload.inputs.size(), 2u);
+            }
+            if (tokens == 2 || tokens == 7) {
+                EXPECT_EQ(workload.inputs.size(), 2u);
+            }
             EXPECT_EQ(parts_in(workload, Battery::columns),
                       tokens == 129 ? parts_of(*one, workload.axes, Battery::columns) : 0);
-            if (tokens > 8 && tokens < 200 && one == &rmsnorm) EXPECT_GE(parts_in(workload, Battery::special), 1);
+            if (tokens > 8 && tokens < 200 && one == &rmsnorm) {
+                EXPECT_GE(parts_in(workload, Battery::special), 1);
+            }
         }
     EXPECT_EQ(parts_of(rmsnorm, at_tokens(rmsnorm, 129), Battery::columns), 2);
     EXPECT_EQ(parts_of(rmsnorm, at_tokens(rmsnorm, 9), Battery::crowd), 3);

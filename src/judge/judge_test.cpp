@@ -155,7 +155,9 @@ class JudgeEndToEnd : public ::testing::Test {
                          [](const WorkloadVerdict& workload) { return workload.outcome == Outcome::wrong; });
         ASSERT_NE(bad, evaluation.verdict.workloads.end());
         EXPECT_FALSE(bad->max_error <= bad->bound);
-        if (!input.empty()) EXPECT_EQ(bad->input, input) << bad->detail;
+        if (!input.empty()) {
+            EXPECT_EQ(bad->input, input) << bad->detail;
+        }
         EXPECT_NE(bad->detail.find(word), std::string::npos) << bad->detail;
     }
 
