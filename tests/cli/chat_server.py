@@ -6,7 +6,28 @@ import threading
 import time
 
 
-class ChatServer:
+class Loopback:
+    """A server on loopback, up inside a `with`."""
+
+    def __init__(self, handler):
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.http.daemon_threads = True
+        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.http.server_address[1]}/v1"
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.http.shutdown()
+        self.http.server_close()
+
+
+class ChatServer(Loopback):
     """Plays one reply after another, the last one for ever. A play is a text, a status, or a function of the prompt that
     returns one of the two; None hangs until the server closes."""
 
@@ -44,22 +65,11 @@ class ChatServer:
             def log_message(self, *_):
                 pass
 
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        super().__init__(Handler)
 
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.http.server_address[1]}/v1"
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
+    def __exit__(self, *exception):
         self.closing.set()
-        self.http.shutdown()
-        self.http.server_close()
+        super().__exit__(*exception)
 
     def wait_for(self, requests, process, seconds=60):
         """Until so many requests came, while the process runs."""

@@ -2,13 +2,13 @@
 
 import http.server
 import json
-import threading
 import unittest
 
+from chat_server import Loopback
 from program import Case
 
 
-class Server:
+class Server(Loopback):
     """A server with OpenAI's interface on loopback: every chat request gets the same reply."""
 
     def __init__(self, status, body, headers=()):
@@ -34,20 +34,7 @@ class Server:
             def log_message(self, *_):
                 pass
 
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.http.server_address[1]}/v1"
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.http.shutdown()
-        self.http.server_close()
+        super().__init__(Handler)
 
 
 def completion(text):
