@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "evaluation/words.h"
 
 namespace recuda {
 namespace {
@@ -100,6 +101,19 @@ TEST(Evaluation, Ranks) {
     const Evaluation* order[] = {&fast, &slow, &estimated, &bare, &wrong};
     for (size_t i = 0; i < 5; ++i)
         for (size_t j = 0; j < 5; ++j) EXPECT_EQ(ranks_before(*order[i], *order[j]), i < j) << i << " " << j;
+}
+
+TEST(Words, Comparisons) {
+    const std::pair<Comparing, const char*> cases[] = {
+        {Comparing::faster, "1.50x (1.40 to 1.60) FASTER than plain"},
+        {Comparing::slower, "1.50x (1.40 to 1.60) SLOWER than plain"},
+        {Comparing::equivalent, "1.50x (1.40 to 1.60) EQUIVALENT to plain"},
+        {Comparing::inconclusive, "1.50x (1.40 to 1.60) INCONCLUSIVE against plain"},
+    };
+    for (const auto& [outcome, words] : cases)
+        EXPECT_EQ(shown(Comparison{.baseline = "plain", .outcome = outcome, .ratio = 1.5, .low = 1.4, .high = 1.6}),
+                  words);
+    EXPECT_EQ(shown(Comparison{.baseline = "plain", .ratio = NAN}), "not compared with plain");
 }
 
 TEST(Evaluation, TimeIsUtc) {

@@ -25,6 +25,17 @@ std::string with_unit(double value, const std::array<const char*, 4>& units) {
     return fmt::format("{:.{}f} {}", value, digits, units[unit]);
 }
 
+std::string_view preposition(Comparing outcome) {
+    switch (outcome) {
+        case Comparing::equivalent:
+            return "to";
+        case Comparing::inconclusive:
+            return "against";
+        default:
+            return "than";
+    }
+}
+
 }  // namespace
 
 std::string short_digest(const std::string& digest) { return digest.substr(0, kDigits); }
@@ -46,8 +57,8 @@ std::string shown_point(const Point& point) {
 
 std::string shown(const Comparison& comparison) {
     if (!std::isfinite(comparison.ratio)) return "not compared with " + comparison.baseline;
-    return fmt::format("{:.2f}x ({:.2f} to {:.2f}) {} than {}", comparison.ratio, comparison.low, comparison.high,
-                       name(comparison.outcome), comparison.baseline);
+    return fmt::format("{:.2f}x ({:.2f} to {:.2f}) {} {} {}", comparison.ratio, comparison.low, comparison.high,
+                       name(comparison.outcome), preposition(comparison.outcome), comparison.baseline);
 }
 
 std::string reason(const Evaluation& evaluation) {

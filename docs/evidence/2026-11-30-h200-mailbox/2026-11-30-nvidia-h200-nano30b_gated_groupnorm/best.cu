@@ -1,20 +1,21 @@
 //! task    nano30b_gated_groupnorm
-//! idea    one block a group of a row, EACH elements a thread: more warps share the exponentials, whose unit is what a group waits for after its loads
+//! idea    GROUPS groups of a row a block, each with a barrier of its own, EACH elements a thread: fewer blocks to start, and as many warps for the exponentials
+//! tune    GROUPS = 2
 //! tune    EACH = 4
-//! require D % (32 * EACH * G) == 0 && S % EACH == 0 && D / G / EACH <= 1024
-//! launch  gated_groupnorm<<<(G, T), D / G / EACH>>>(y, z, w, out, eps)
+//! require D % (32 * EACH * G) == 0 && S % EACH == 0 && GROUPS * D / G / EACH <= 1024 && G % GROUPS == 0
+//! launch  gated_groupnorm<<<(G / GROUPS, T), GROUPS * D / G / EACH>>>(y, z, w, out, eps)
 #include <cuda_bf16.h>
 
-constexpr int kThreads = D / G / EACH, kWarps = kThreads / 32;
+constexpr int kThreads = D / G / EACH, kWarps = kThreads / 32;  // of a group
 
 struct alignas(2 * EACH) Pack {
     __nv_bfloat162 pair[EACH / 2];
 };
 
-extern "C" __global__ void __launch_bounds__(kThreads)
+extern "C" __global__ void __launch_bounds__(GROUPS * kThreads)
     gated_groupnorm(const Pack* __restrict__ y, const Pack* __restrict__ z, const Pack* __restrict__ w,
                     Pack* __restrict__ out, float eps) {
-    const int at = blockIdx.x * kThreads + threadIdx.x;  // within a row
+    const int at = blockIdx.x * GROUPS * kThreads + threadIdx.x;  // within a row
     const size_t row = blockIdx.y;
     const Pack gate = z[row * (S / EACH) + at], value = y[row * (D / EACH) + at], scale = w[at];
 
@@ -29,12 +30,13 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int d = 16; d > 0; d /= 2) squares += __shfl_xor_sync(0xffffffffu, squares, d);
     if (kWarps > 1) {
-        __shared__ float part[kWarps];
-        if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = squares;
-        __syncthreads();
+        __shared__ float part[GROUPS][kWarps];
+        const int group = threadIdx.x / kThreads, warp = threadIdx.x / 32 % kWarps;
+        if (threadIdx.x % 32 == 0) part[group][warp] = squares;
+        asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(kThreads) : "memory");
         squares = 0;
 #pragma unroll
-        for (int i = 0; i < kWarps; ++i) squares += part[i];
+        for (int i = 0; i < kWarps; ++i) squares += part[group][i];
     }
     const float r = rsqrtf(squares / (D / G) + eps);
 

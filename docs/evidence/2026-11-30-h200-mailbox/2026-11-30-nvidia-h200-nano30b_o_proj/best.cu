@@ -1,9 +1,9 @@
 //! task    nano30b_o_proj
 //! idea    few tokens: one pass over the weights by tensor cores; many: tiles of 64*TALL outputs by 128 tokens through a cp.async pipeline, K split over a cluster whose blocks join their sums in shared memory
-//! tune    SPLIT = 4
-//! tune    STAGES = 3
+//! tune    SPLIT = 8
+//! tune    STAGES = 2
 //! tune    TALL = 2
-//! tune    UNROLL = 8
+//! tune    UNROLL = 4
 //! require K % 64 == 0 && N % 4 == 0 && K / 64 >= SPLIT
 //! launch  linear<<<((T <= 8) * SPLIT * ceil_div(N, 16 * SPLIT) + (T > 8) * SPLIT * ceil_div(N, 64 * TALL), ceil_div(T, 128)), 256, (T > 8) * max(STAGES * 8192 * (TALL + 2), 128 * (64 * TALL + 4) * 4), cluster=(SPLIT, 1, 1)>>>(x, w, y, T)
 #include <cooperative_groups.h>
