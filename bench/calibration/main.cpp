@@ -14,7 +14,6 @@
 
 #include "base/error.h"
 #include "base/paths.h"
-#include "base/process.h"
 #include "calibration/fit.h"
 #include "calibration/trial.h"
 #include "device/cuda/cuda.h"

@@ -1,4 +1,5 @@
 #include "base/process.h"
+#include "base/worker_process.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What the program and its compile workers say to each other: length-prefixed messages (base/process.h) over stdin and
-// stdout.
+// What the program and its compile workers say to each other: length-prefixed messages (base/worker_process.h) over
+// stdin and stdout.
 //
 //   program → worker   Setup, once (CBOR)
 //   worker  → program  "+" when it is ready, or "-" and why it cannot be

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "base/process.h"
+#include "base/worker_process.h"
 #include "build/messages.h"
 
 namespace recuda {

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "base/worker_process.h"
 #include "build/messages.h"
 #include "build/toolchain.h"
 

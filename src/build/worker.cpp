@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/jail.h"
-#include "base/process.h"
 #include "base/text.h"
+#include "base/worker_process.h"
 #include "build/builder.h"
 #include "build/messages.h"
 #include "build/nvrtc.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "base/process.h"
+#include "base/worker_process.h"
 #include "build/builder.h"
 #include "build/messages.h"
 

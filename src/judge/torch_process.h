@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/process.h"
+#include "base/worker_process.h"
 
 namespace recuda {
 

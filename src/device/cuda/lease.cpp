@@ -17,8 +17,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/process.h"
 #include "base/text.h"
+#include "base/worker_process.h"
 #include "device/cuda/cuda.h"
 #include "device/cuda/wire.h"
 

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/file.h"
-#include "base/process.h"
+#include "base/worker_process.h"
 #include "device/cuda/wire.h"
 
 namespace recuda::cuda {

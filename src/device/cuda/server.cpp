@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
-#include "base/process.h"
+#include "base/worker_process.h"
 #include "device/cuda/shared_memory.h"
 #include "device/cuda/wire.h"
 

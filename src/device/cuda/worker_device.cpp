@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/process.h"
+#include "base/worker_process.h"
 #include "device/cuda/cuda.h"
 #include "device/cuda/shared_memory.h"
 #include "device/cuda/wire.h"

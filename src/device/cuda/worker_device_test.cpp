@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/process.h"
+#include "base/worker_process.h"
 #include "device/cuda/cuda.h"
 #include "device/cuda/server.h"
 #include "device/cuda/wire.h"

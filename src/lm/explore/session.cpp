@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/process.h"
 #include "base/text.h"
+#include "base/worker_process.h"
 #include "lm/explore/values.h"
 #include "lm/model.h"
 

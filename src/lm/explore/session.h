@@ -1,7 +1,7 @@
 // A session in which a model's programs run one after another: a Lua state in a jailed process of its own, whose global
 // variables stay from program to program.
 //
-// On the pipe, each message one JSON document (base/process.h frames them):
+// On the pipe, each message one JSON document (base/worker_process.h frames them):
 //
 //   here    {"variables":{…},"functions":[…],"memory_bytes":N,"instructions":N,"output_bytes":N,"seconds":X,"seed":N}
 //   there   {"ready":true} or {"failed":"why"}

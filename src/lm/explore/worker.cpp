@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/jail.h"
 #include "base/json.h"
-#include "base/process.h"
+#include "base/worker_process.h"
 #include "lm/explore/sandbox.h"
 #include "lm/explore/session.h"
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/process.h"
+#include "base/worker_process.h"
 #include "lm/explore/session.h"
 
 namespace recuda {
