@@ -203,7 +203,7 @@ TEST_F(SearchTest, a_time_limit_ends_the_run_with_what_was_found) {
 
 TEST_F(SearchTest, a_run_without_time_is_empty_and_whole) {
     ScriptedJudge judge;
-    judge.before = [](int) { std::this_thread::sleep_for(std::chrono::milliseconds(60)); };
+    judge.dawdles = true;
     const RunResult result = run("D", judge, {.time_limit_s = 0.05});
     EXPECT_EQ(result.stopped_by, StoppedBy::time);
     EXPECT_TRUE(result.evaluations.empty());

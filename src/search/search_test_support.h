@@ -1,11 +1,13 @@
 // A task, seeds and a judge for tests of the search: nothing is compiled, outcomes are scripted.
 #pragma once
 
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "judge/evaluator.h"
 #include "kernel/limits.h"
@@ -54,6 +56,7 @@ class ScriptedJudge final : public Evaluator {
         for (const Candidate& candidate : candidates) {
             if (stop.stop_requested()) return;
             if (before) before(calls);
+            while (dawdles && !stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
             if (stop.stop_requested()) return;
             ++calls;
             asked.push_back(candidate.digest);
@@ -108,6 +111,7 @@ class ScriptedJudge final : public Evaluator {
     }
 
     std::function<void(int)> before;
+    bool dawdles = false;  // no evaluation ends before it is stopped
     std::function<std::optional<Outcome>(const Candidate&)> outcome_of;  // none: as below
     std::function<double(const Candidate&)> cost_of;                     // none: `estimate`
     std::string log;                                                     // of those that fail to build
