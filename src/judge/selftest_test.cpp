@@ -131,7 +131,8 @@ TEST_F(SelftestRun, WhatCannotBeCaughtIsRunAndNamed) {
     SelftestCase one = cheat("", "", {});
     one.catchable = false;
     one.why = "nothing is wrong with it";
-    const SelftestResult result = run({one}).front();
+    const std::vector<SelftestCase> cases{one};
+    const SelftestResult result = run(cases).front();
     EXPECT_EQ(result.got, SelftestResult::Got::missed);
     EXPECT_EQ(result.why, "nothing is wrong with it");
     EXPECT_TRUE(result.good());
