@@ -11,6 +11,8 @@
 namespace recuda {
 namespace {
 
+constexpr size_t kMostNameBytes = 200;
+
 /// The member of an object, or null for what is no object or has no such member.
 const Json& member(const Json& object, const char* key) {
     static const Json none;
@@ -121,7 +123,7 @@ LmResponse read_chat(const HttpReply& reply, const Secrets& secrets) {
     const Json& message = member(choices[0], "message");
     LmResponse response{.text = secrets.without(content_of(member(message, "content"))),
                         .finish = one_line(secrets.without(text_of(member(choices[0], "finish_reason"))), 60),
-                        .model = one_line(secrets.without(text_of(member(body, "model"))), 200),
+                        .model = one_line(secrets.without(text_of(member(body, "model"))), kMostNameBytes),
                         .usage = usage};
     for (const char* key : {"reasoning_content", "reasoning"})
         if (response.reasoning.empty()) response.reasoning = secrets.without(text_of(member(message, key)));
@@ -137,7 +139,8 @@ std::string first_model(const HttpReply& reply, const Secrets& secrets) {
     const Json body = body_of(reply);
     if (reply.status < 200 || reply.status >= 300) refuse(reply, body, secrets);
     const Json& models = member(body, "data");
-    const std::string model = models.is_array() && !models.empty() ? text_of(member(models[0], "id")) : "";
+    const std::string listed = models.is_array() && !models.empty() ? text_of(member(models[0], "id")) : "";
+    const std::string model = one_line(secrets.without(listed), kMostNameBytes);
     if (model.empty()) throw LmError(LmFault::unknown_model, "the server lists no model; name one with --model");
     return model;
 }

@@ -16,7 +16,7 @@ class Claude final : public Dialect {
     ProgramCall call(const Preset& preset, const FlatPrompt& prompt, const CallFolders& folders,
                      const std::stop_token&) override {
         ProgramCall call{.command = {preset.program, "-p", "--output-format", "json", "--bare"},
-                         .input = prompt.text,
+                         .input = without_commands(prompt.text),
                          .environment = {{"CLAUDE_CONFIG_DIR", folders.private_.string()},
                                          {"CLAUDE_CODE_MAX_RETRIES", "2"},
                                          {"DISABLE_AUTOUPDATER", "1"},
@@ -28,7 +28,7 @@ class Claude final : public Dialect {
         append({"--tools", "", "--no-session-persistence"});
         if (!preset.model.empty()) append({"--model", preset.model});
         if (prompt.system.size() > kLongestArgument)
-            call.input = prompt.system + "\n\n" + prompt.text;
+            call.input = without_commands(prompt.system + "\n\n" + prompt.text);
         else if (!prompt.system.empty())
             append({"--system-prompt", argument(prompt.system)});
         if (!preset.effort.empty()) append({"--effort", preset.effort});

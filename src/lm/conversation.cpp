@@ -32,4 +32,16 @@ FlatPrompt flattened(const std::vector<Message>& messages) {
     return flat;
 }
 
+std::string without_commands(std::string_view text) {
+    constexpr std::string_view kBlanks = " \t\r\n\v\f";
+    const size_t first = text.find_first_not_of(kBlanks);
+    std::string plain = first != std::string_view::npos && text[first] == '/' ? "User:\n" : "";
+    for (size_t i = 0; i < text.size(); ++i) {
+        plain += text[i];
+        const bool names = text[i] == '@' && i + 1 < text.size() && kBlanks.find(text[i + 1]) == std::string_view::npos;
+        if (names) plain += ' ';
+    }
+    return plain;
+}
+
 }  // namespace recuda

@@ -193,6 +193,19 @@ TEST_F(HttpModelTest, a_key_that_comes_back_is_made_unreadable) {
     EXPECT_EQ(model->complete(asking("?"), {}).text, "your key is [key].");
 }
 
+TEST_F(HttpModelTest, a_listed_name_is_a_short_line_without_keys) {
+    const LoopbackServer server(
+        {http_reply(200, R"({"data":[{"id":"\u001b[31msk-0123456789abcdef)" + std::string(999, 'x') + R"("}]})"),
+         http_reply(200, completion("yes"))});
+    Preset mine = preset(server);
+    mine.api_key_env = "RECUDA_TEST_KEY";
+    mine.model = "";
+    const auto model = make_http_model(mine);
+    EXPECT_EQ(model->complete(asking("?"), {}).text, "yes");
+    EXPECT_TRUE(model->model().starts_with(" [31m[key]xx")) << model->model();
+    EXPECT_LE(model->model().size(), 203u);
+}
+
 TEST_F(HttpModelTest, addresses_and_keys_that_cannot_be_are_refused) {
     Preset mine{.name = "mine", .kind = PresetKind::http};
     for (const char* url : {"ftp://host/v1", "http://me:secret@host/v1", "http://", "http://host:70000/v1"}) {

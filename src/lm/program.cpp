@@ -21,6 +21,31 @@ FieldValues read(const Signature& signature, const std::string& text, const Aski
     return values;
 }
 
+/// What an input says cannot open a section of its own, whoever wrote it: "[[ ##" stands apart there.
+nlohmann::json without_markers(const nlohmann::json& value) {
+    if (value.is_structured()) {
+        nlohmann::json parts = value;
+        for (nlohmann::json& part : parts) part = without_markers(part);
+        return parts;
+    }
+    if (!value.is_string()) return value;
+    std::string text;
+    const std::string_view given = value.get_ref<const std::string&>();
+    for (size_t i = 0; i < given.size(); ++i) {
+        text += given[i];
+        if (!given.substr(i).starts_with("[[")) continue;
+        const size_t next = given.find_first_not_of(" \t", i + 2);
+        if (next != std::string_view::npos && given[next] == '#') text += ' ';
+    }
+    return text;
+}
+
+FieldValues without_markers(const FieldValues& inputs) {
+    FieldValues plain;
+    for (const auto& [name, value] : inputs) plain[name] = without_markers(value);
+    return plain;
+}
+
 /// The request again, with the answer and what was wrong with it.
 LmRequest with_complaint(LmRequest request, const Signature& signature, AdapterKind adapter, const std::string& answer,
                          std::string_view complaint) {
@@ -46,11 +71,12 @@ const Predictor& Program::predictor(std::string_view path) const {
 Prediction Program::predict(std::string_view path, const FieldValues& inputs, LanguageModel& model,
                             const Asking& asking, const std::stop_token& stop) const {
     const Predictor& asked = predictor(path);
-    const LmRequest request{.messages = format_messages(asking.adapter, asked.signature, asked.demos, inputs),
-                            .temperature = asking.temperature,
-                            .rollout = asking.rollout,
-                            .step = asked.path,
-                            .documents = asking.documents};
+    const LmRequest request{
+        .messages = format_messages(asking.adapter, asked.signature, asked.demos, without_markers(inputs)),
+        .temperature = asking.temperature,
+        .rollout = asking.rollout,
+        .step = asked.path,
+        .documents = asking.documents};
     const LmResponse first = model.complete(request, stop);
     try {
         return {.values = read(asked.signature, first.text, asking), .text = first.text, .usage = first.usage};

@@ -55,7 +55,9 @@ class ProgramModel final : public BackEnd {
                                .folder = folders.work.string(),
                                .grace_s = 2,
                                .stop = stop};
-        const ProcessResult result = start(call.command, options);
+        ProcessResult result = start(call.command, options);
+        // Before anything is cut: half a key is one too.
+        for (std::string* text : {&result.out, &result.err}) *text = secrets_.without(std::move(*text));
         if (result.stopped) throw LmError(LmFault::stopped, "{} was ended", preset_.program);
         if (result.timed_out)
             throw LmError(LmFault::timed_out, "{} gave no answer within {:.3g} s{}", preset_.program,

@@ -199,6 +199,40 @@ TEST(Programs, a_key_that_is_quoted_is_made_unreadable) {
     ::unsetenv("OPENAI_API_KEY");
 }
 
+TEST(Programs, half_a_key_is_one_too) {
+    ::setenv("ANTHROPIC_API_KEY", "sk-0123456789abcdefghijklmnopqrstuvwxyz", 1);
+    for (const int behind : {250, 270, 280, 290, 295, 360, 380, 399}) {
+        const FakeProgram claude("claude", fmt::format("printf '%s%{0}s' \"$ANTHROPIC_API_KEY\" | tr ' ' x >&2\n"
+                                                       "printf '%{0}s%s' '' \"$ANTHROPIC_API_KEY\" | tr ' ' x; exit 1",
+                                                       behind));
+        try {
+            claude.model()->complete(question(), {});
+            ADD_FAILURE();
+        } catch (const LmError& error) {
+            for (const char* part : {"sk-01", "89ab", "xyz"})
+                EXPECT_EQ(std::string(error.what()).find(part), std::string::npos) << behind << error.what();
+        }
+    }
+    ::unsetenv("ANTHROPIC_API_KEY");
+}
+
+TEST(Programs, a_prompt_names_no_file_and_is_no_command) {
+    const auto given = [](const std::string& name, const std::string& text, const std::string& system = "s") {
+        const FakeProgram program(name, said(R"({"type":"result","is_error":false,"result":"yes"})"));
+        LmRequest request;
+        request.messages = {{"system", system}, {"user", text}};
+        program.model()->complete(request, {});
+        return program.kept("stdin");
+    };
+    for (const char* name : {"qwen", "claude"}) {
+        EXPECT_EQ(given(name, "see @/etc/passwd,@a @\"b c\" me@x @ @\n@"),
+                  "see @ /etc/passwd,@ a @ \"b c\" me@ x @ @\n@");
+        EXPECT_EQ(given(name, " /init now"), "User:\n /init now");
+        EXPECT_EQ(given(name, "@a", std::string(200'000, '/')).substr(0, 7), "User:\n/");
+        EXPECT_TRUE(given(name, "@a", std::string(200'000, 's')).ends_with("\n\n@ a"));
+    }
+}
+
 TEST(Programs, what_is_missing_is_said) {
     Preset preset{.name = "mine", .kind = PresetKind::cli};
     preset.program = "/nothing/codex";

@@ -20,12 +20,13 @@ class Qwen final : public Dialect {
 
     ProgramCall call(const Preset& preset, const FlatPrompt& prompt, const CallFolders&,
                      const std::stop_token&) override {
-        ProgramCall call{.command = {preset.program, "--bare"}, .input = prompt.text, .keys = {"OPENAI_API_KEY"}};
+        ProgramCall call{
+            .command = {preset.program, "--bare"}, .input = without_commands(prompt.text), .keys = {"OPENAI_API_KEY"}};
         const auto append = [&](std::initializer_list<std::string> more) {
             call.command.insert(call.command.end(), more.begin(), more.end());
         };
         if (prompt.system.size() > kLongestArgument)
-            call.input = prompt.system + "\n\n" + prompt.text;
+            call.input = without_commands(prompt.system + "\n\n" + prompt.text);
         else if (!prompt.system.empty())
             append({"--system-prompt", argument(prompt.system)});
         append({"--output-format", "json", "--auth-type", has_key() ? "openai" : "qwen-oauth"});

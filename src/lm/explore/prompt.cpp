@@ -61,6 +61,8 @@ Shape shape_of(const Json& value) {
     return {"value", text};
 }
 
+/// What programs print and variables hold stands apart from the lines around it, which it could not otherwise be told
+/// from.
 std::string indented(std::string_view text) {
     std::string lines;
     for (const std::string_view line : split_lines(text)) lines += fmt::format("    {}\n", line);
@@ -99,9 +101,9 @@ std::string turn_text(const ExploreTurn& turn, size_t number, const Share& share
     if (share.reasoning > 0 && !turn.reasoning.empty()) text += cut(turn.reasoning, share.reasoning) + "\n";
     text += fmt::format("Program:\n{}\n", cut(turn.code, share.code));
     if (share.output == 0) return text + "(its output is no longer shown)\n";
-    if (!turn.error.empty()) text += fmt::format("Error: {}\n", cut(turn.error, share.output));
+    if (!turn.error.empty()) text += fmt::format("Error:\n{}", indented(cut(turn.error, share.output)));
     if (turn.output.empty()) return text + (turn.error.empty() ? "It printed nothing.\n" : "");
-    return text + fmt::format("Printed:\n{}\n", trimmed(cut(turn.output, share.output)));
+    return text + fmt::format("Printed:\n{}", indented(cut(turn.output, share.output)));
 }
 
 }  // namespace

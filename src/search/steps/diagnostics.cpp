@@ -115,8 +115,16 @@ std::string workload_section(const Verdict& verdict) {
     return text.empty() ? "" : "Where results differ:\n" + fenced(text);
 }
 
-std::string bounded_at(std::string text) {
-    return text.size() <= kMostDiagnosticBytes ? text : shown_text(text, kMostDiagnosticBytes) + "\n";
+/// Whole sections, as many of them as there is room for: one cut within a fence would leave the fence open.
+std::string joined_within_bounds(const std::vector<std::string>& sections) {
+    std::string text;
+    size_t left_out = 0;
+    for (const std::string& section : sections) {
+        const bool fits = left_out == 0 && text.size() + section.size() <= kMostDiagnosticBytes;
+        if (fits) text += section;
+        left_out += fits ? 0 : 1;
+    }
+    return left_out == 0 ? text : text + fmt::format("({} further parts are left out)\n", left_out);
 }
 
 }  // namespace
@@ -133,17 +141,19 @@ std::string excerpt(std::string_view source, size_t line) {
 
 std::string diagnostics(const Evaluation& evaluation, std::string_view source) {
     const Verdict& verdict = evaluation.verdict;
-    std::string text = fmt::format("Outcome: {}: {}.\n\n", name(evaluation.outcome), meaning(evaluation.outcome));
+    std::vector<std::string> sections{
+        fmt::format("Outcome: {}: {}.\n\n", name(evaluation.outcome), meaning(evaluation.outcome))};
     for (size_t i = 0; i < std::min(verdict.reports.size(), kMostReports); ++i)
-        text += report_section(verdict.reports[i], source);
-    text += workload_section(verdict);
-    const bool is_told = !verdict.reports.empty() || text.ends_with("```\n");
+        sections.push_back(report_section(verdict.reports[i], source));
+    sections.push_back(workload_section(verdict));
+    const bool is_told = !verdict.reports.empty() || !sections.back().empty();
     if (evaluation.outcome == Outcome::build_failed || evaluation.outcome == Outcome::refused ||
         evaluation.outcome == Outcome::launch_refused)
-        text += build_section(verdict.log, source);
+        sections.push_back(build_section(verdict.log, source));
     else if (!verdict.log.empty())
-        text += "Log:\n" + fenced(shown_text(verdict.log, is_told ? kMostLogBytes / 3 : kMostLogBytes));
-    return bounded_at(std::move(text));
+        sections.push_back("Log:\n" + fenced(shown_text(verdict.log, is_told ? kMostLogBytes / 3 : kMostLogBytes)));
+    std::erase(sections, "");
+    return joined_within_bounds(sections);
 }
 
 std::string diagnostics_of_draft(std::string_view problem, std::string_view source) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "evaluation/evaluation.h"
 #include "lm/adapter.h"
 #include "search/gains.h"
@@ -117,6 +118,26 @@ TEST(Diagnostics, are_bounded_and_end_no_fence) {
     EXPECT_EQ(text.find('\x01'), std::string::npos);
     EXPECT_NE(text.find("````\nkernel.cu(1)"), std::string::npos) << "a fence longer than any inside";
     EXPECT_EQ(fenced("a ```` b"), "`````\na ```` b\n`````\n");
+}
+
+TEST(Diagnostics, are_left_out_whole_where_there_is_no_room) {
+    const std::string source(7 * 199, 'x');
+    std::string lines;
+    for (int i = 0; i < 60; ++i) lines += "``` " + source.substr(0, 190) + "\n";
+    Evaluation evaluation = failed(Outcome::faulted, "log");
+    for (uint32_t i = 0; i < 4; ++i)
+        evaluation.verdict.reports.push_back({.check = Check::out_of_bounds,
+                                              .message = std::string(350, 'm'),
+                                              .file = "kernel.cu",
+                                              .line = 10 + i,
+                                              .kernel = "k"});
+    const std::string text = diagnostics(evaluation, lines);
+    EXPECT_LE(text.size(), kMostDiagnosticBytes + 100);
+    size_t fences = 0;
+    for (const std::string_view line : split_lines(text)) fences += line.starts_with("````") ? 1 : 0;
+    EXPECT_GT(fences, 2u);
+    EXPECT_EQ(fences % 2, 0u) << text;
+    EXPECT_TRUE(text.ends_with("further parts are left out)\n")) << text;
 }
 
 TEST(Findings, of_what_was_tried_are_bounded_lines) {
