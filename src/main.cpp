@@ -56,7 +56,7 @@ int report_error(std::string_view message, int status) {
         if (!line.empty()) line += " ";
         line += trimmed(part);
     }
-    fmt::print(stderr, "cuda-rlm: error: {}\n", line);
+    tell("error: " + line);
     return status;
 }
 

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/text.h"
+
 namespace recuda {
 namespace {
 
@@ -55,7 +57,7 @@ void Progress::update(double done, double total, std::string_view words) {
         const double elapsed = std::chrono::duration<double>(now - started_).count();
         if (share > 0.02 && elapsed > 1) line += fmt::format("  {} left", duration(elapsed * (1 - share) / share));
     }
-    if (!words.empty()) line += fmt::format("  {}", words);
+    if (!words.empty()) line += "  " + printable(words);
     fmt::print(stderr, "\r\x1b[K{}", std::string_view(line).substr(0, terminal_columns() - 1));
     std::fflush(stderr);
 }

@@ -43,6 +43,38 @@ size_t utf8_length(std::string_view text) {
     return 0;
 }
 
+/// Where the character that holds the byte at `at` begins; `at` itself where there is none.
+size_t character_at(std::string_view text, size_t at) {
+    for (size_t back = 0; back < 4 && back <= at && at < text.size(); ++back)
+        if (utf8_length(text.substr(at - back)) > back) return at - back;
+    return at;
+}
+
+/// Whether a character commands a terminal, or changes the order in which the ones around it are shown: C0, DEL, C1
+/// (U+0080 to U+009F), line separators, and the marks of Unicode's bidirectional algorithm (UAX #9, section 2).
+bool is_command(std::string_view character) {
+    if (character.size() == 1) return static_cast<unsigned char>(character[0]) < ' ' || character[0] == '\x7f';
+    if (character.size() == 2) return (character[0] == '\xc2' && character < "\xc2\xa0") || character == "\xd8\x9c";
+    const auto is_from = [character](std::string_view first, std::string_view last) {
+        return character >= first && character <= last;
+    };
+    return is_from("\xe2\x80\x8e", "\xe2\x80\x8f") || is_from("\xe2\x80\xa8", "\xe2\x80\xae") ||
+           is_from("\xe2\x81\xa6", "\xe2\x81\xa9");
+}
+
+/// UTF-8 with a blank for each command but those in `kept`.
+std::string without_commands(std::string_view text, std::string_view kept) {
+    const std::string valid = valid_utf8(text);
+    std::string plain;
+    plain.reserve(valid.size());
+    for (std::string_view rest = valid; !rest.empty();) {
+        const std::string_view character = rest.substr(0, utf8_length(rest));
+        rest.remove_prefix(character.size());
+        plain += is_command(character) && kept.find(character) == std::string_view::npos ? " " : character;
+    }
+    return plain;
+}
+
 }  // namespace
 
 std::string_view trimmed(std::string_view text) {
@@ -109,13 +141,11 @@ std::string valid_utf8(std::string_view text) {
 }
 
 std::string one_line(std::string_view text, size_t limit_bytes) {
-    std::string line(text.substr(0, limit_bytes));
-    for (char& c : line)
-        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
-    line = valid_utf8(line);
-    if (text.size() > limit_bytes) line += "…";
-    return line;
+    if (text.size() <= limit_bytes) return without_commands(text, "");
+    return without_commands(text.substr(0, character_at(text, limit_bytes)), "") + "…";
 }
+
+std::string printable(std::string_view text) { return without_commands(text, "\n\t"); }
 
 std::string without_byte_order_mark(std::string text) {
     constexpr std::string_view kMark = "\xef\xbb\xbf";
@@ -124,10 +154,12 @@ std::string without_byte_order_mark(std::string text) {
 }
 
 std::string bounded(std::string_view text, uint64_t limit_bytes) {
-    if (text.size() <= limit_bytes) return std::string(text);
-    const size_t head = limit_bytes * 2 / 3, tail = limit_bytes - head;
-    return fmt::format("{}\n[… {} bytes left out …]\n{}", text.substr(0, head), text.size() - head - tail,
-                       text.substr(text.size() - tail));
+    if (text.size() <= limit_bytes) return valid_utf8(text);
+    const size_t head = character_at(text, limit_bytes * 2 / 3);
+    size_t tail = text.size() - (limit_bytes - limit_bytes * 2 / 3);
+    if (const size_t begin = character_at(text, tail); begin < tail) tail = begin + utf8_length(text.substr(begin));
+    return fmt::format("{}\n[… {} bytes left out …]\n{}", valid_utf8(text.substr(0, head)), tail - head,
+                       valid_utf8(text.substr(tail)));
 }
 
 }  // namespace recuda

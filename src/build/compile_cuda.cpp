@@ -54,7 +54,7 @@ BuildResult accepted(const BuildRequest& request, Nvrtc::Compilation compilation
     if (!module.problem.empty())
         return failed_build(fmt::format("{}: the compiler's PTX cannot be read: {}", request.file, module.problem));
     read_resources(compilation.log, module.entries);
-    const std::string log = bounded(valid_utf8(without_resources(compilation.log)), kBuildLogLimitBytes);
+    const std::string log = bounded(without_resources(compilation.log), kBuildLogLimitBytes);
     BuildResult result;
     result.log = log;
     result.binaries.push_back({.target = request.target,
@@ -100,7 +100,7 @@ BuildResult compile_cuda(const BuildRequest& request, const Toolchain& chain, Wo
 BuildResult failed_build(std::string log) {
     BuildResult result;
     result.outcome = Outcome::build_failed;
-    result.log = bounded(valid_utf8(without_resources(log)), kBuildLogLimitBytes);
+    result.log = bounded(without_resources(log), kBuildLogLimitBytes);
     return result;
 }
 
@@ -108,7 +108,7 @@ BuildResult refused_build(std::string why, std::string_view log) {
     BuildResult result;
     result.outcome = Outcome::refused;
     if (!log.empty()) why += fmt::format("\n{}", without_resources(log));
-    result.log = bounded(valid_utf8(why), kBuildLogLimitBytes);
+    result.log = bounded(why, kBuildLogLimitBytes);
     return result;
 }
 

@@ -63,7 +63,7 @@ BuildResult compile_ptx(const BuildRequest& request, const Toolchain& chain) {
             binary.cubin = read_file(output);
             read_resources(log, binary.entries);
         }
-        result.log = bounded(valid_utf8(without_resources(log)), kBuildLogLimitBytes);
+        result.log = bounded(without_resources(log), kBuildLogLimitBytes);
     }
     binary.log = result.log;
     result.binaries.push_back(std::move(binary));

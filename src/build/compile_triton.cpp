@@ -60,6 +60,13 @@ uint32_t runtime_arguments(const TritonKernel& kernel) {
         std::ranges::count_if(kernel.arguments, [](const auto& a) { return a.type != "constexpr"; }));
 }
 
+/// A number of bytes as the answer has it. Throws Error for what is none.
+uint32_t bytes_at(const Json& made, const char* key) {
+    const Json& value = made.at(key);
+    if (!value.is_number_unsigned() || value.get<uint64_t>() > UINT32_MAX) throw Error("{} is no number of bytes", key);
+    return value.get<uint32_t>();
+}
+
 /// Why a kernel that Triton compiled cannot be launched by us, or "".
 std::string problem_of(const BuildRequest& request, const TritonKernel& kernel, const PtxEntries& module,
                        const Json& made) {
@@ -72,12 +79,12 @@ std::string problem_of(const BuildRequest& request, const TritonKernel& kernel, 
     if (module.entries[0].parameters.size() < runtime_arguments(kernel))
         return fmt::format("Triton's entry of {} takes too few parameters", kernel.function);
     for (const char* scratch : {"global_scratch_size", "profile_scratch_size"})
-        if (made.at(scratch).get<uint64_t>() != 0)
+        if (bytes_at(made, scratch) != 0)
             return fmt::format(
                 "{} needs {} bytes of Triton's global scratch memory a program, which a launch plan cannot give: ask "
                 "for "
                 "memory with `scratch` instead",
-                kernel.function, made.at(scratch).get<uint64_t>());
+                kernel.function, bytes_at(made, scratch));
     return "";
 }
 
@@ -85,11 +92,11 @@ Binary binary_of(const BuildRequest& request, const TritonKernel& kernel, PtxEnt
                  std::string_view& cubins) {
     Entry& entry = module.entries[0];
     read_resources(made.at("ptxas_log").get<std::string>(), module.entries);
-    entry.dynamic_shared_bytes = made.at("shared");
+    entry.dynamic_shared_bytes = bytes_at(made, "shared");
     entry.hidden_parameters = static_cast<uint32_t>(entry.parameters.size()) - runtime_arguments(kernel);
     if (kernel.num_ctas > 1 && entry.cluster == Dim3{0, 0, 0})
         entry.cluster = {static_cast<uint32_t>(kernel.num_ctas), 1, 1};
-    const size_t size = std::min(made.at("cubin_bytes").get<size_t>(), cubins.size());
+    const size_t size = std::min<size_t>(bytes_at(made, "cubin_bytes"), cubins.size());
     Binary binary{.target = request.target,
                   .ptx = made.at("ptx"),
                   .cubin = std::string(cubins.substr(0, size)),
@@ -129,7 +136,7 @@ BuildResult compile_triton(const BuildRequest& request, WorkerPool& pool) {
     if (reply.end != WorkerPool::Reply::End::answered) return unanswered_build(reply, request.deadline_s);
     try {
         return checked(request, read_answer(reply.answer));
-    } catch (const Json::exception& error) {
+    } catch (const std::exception& error) {
         return failed_build(fmt::format("{}: the compiler's answer makes no sense: {}", request.file, error.what()));
     }
 }

@@ -156,11 +156,15 @@ TEST_F(TritonTest, JailsTheFilesPython) {
     }
 }
 
-TEST_F(TritonTest, StopsAtTheDeadlineWithAllItsProcesses) {
-    BuildRequest request = triton_request("import os, time\nos.fork()\ntime.sleep(60)\n");
-    request.deadline_s = 0.5;
-    const BuildResult result = build(request);
-    EXPECT_EQ(result.log, "the compiler had to be stopped after 0.5 s");
+TEST_F(TritonTest, StopsAtTheDeadline) {
+    for (const char* endless :
+         {"import time\ntime.sleep(60)\n", "while True: pass\n", "while True: print('x' * 9999)\n",
+          "import threading\nwhile True:\n    try: threading.Thread(target=lambda: input()).start()\n"
+          "    except RuntimeError: pass\n"}) {
+        BuildRequest request = triton_request(endless);
+        request.deadline_s = 0.5;
+        EXPECT_EQ(build(request).log, "the compiler had to be stopped after 0.5 s") << endless;
+    }
     EXPECT_EQ(build(triton_request(std::string(kScale) + "# again\n")).outcome, Outcome::correct);
 }
 
@@ -199,17 +203,96 @@ os._exit(0)
     EXPECT_EQ(next.outcome, Outcome::correct) << next.log;
 }
 
-TEST_F(TritonTest, LeavesNoProcessBehind) {
-    const BuildResult result = build(triton_request(
-        "import os, time\nif os.fork() == 0:\n    time.sleep(600)\nraise ValueError(f'parent {os.getpid()}')\n"));
-    EXPECT_NE(result.log.find("ValueError: parent"), std::string::npos) << result.log;
-    EXPECT_EQ(build(triton_request(std::string(kScale) + "# once more\n")).outcome, Outcome::correct);
-    const BuildResult right = build(triton_request(std::string(kScale) + R"(
-import os, time
-if os.fork() == 0:
-    time.sleep(600)
-)"));
-    EXPECT_EQ(right.log, "kernel.py: the file started a process that it left running");
+/// Threads are no processes: Python and LLVM have some.
+TEST_F(TritonTest, StartsNoProcess) {
+    const char* attempts[] = {
+        "os.fork()",
+        "os.forkpty()",
+        "os.posix_spawn('/bin/true', ['true'], {})",
+        "subprocess.run(['/bin/sh', '-c', 'exit'])",
+        "ctypes.CDLL(None).vfork() == -1 and raise_last()",
+        "ctypes.CDLL(None).syscall(*clone_of_nothing) == -1 and raise_last()",
+        "subprocess.run(['/bin/sh', '-c', '(exit); exit'])",
+    };
+    for (const char* attempt : attempts) {
+        const BuildResult result = build(triton_request(
+            std::string("import ctypes, os, platform, subprocess\n"
+                        "def raise_last(): raise PermissionError()\n"
+                        "clone_of_nothing = (56 if platform.machine() == 'x86_64' else 220, 17, 0, 0, 0, 0)\n"
+                        "parent = os.getpid()\ntry:\n    ") +
+            attempt +
+            "\nexcept PermissionError:\n    raise ValueError('stopped')\nos.getpid() == parent or os._exit(0)\nraise "
+            "ValueError('escaped')\n"));
+        EXPECT_NE(result.log.find("ValueError: stopped"), std::string::npos) << attempt << "\n" << result.log;
+    }
+    const BuildResult shell =
+        build(triton_request("import os\nos.execv('/bin/sh', ['sh', '-c', '/bin/true & wait'])\n"));
+    EXPECT_NE(shell.log.find("the compiler died"), std::string::npos) << shell.log;
+    const BuildResult threads = build(triton_request(
+        std::string("import threading\none = threading.Thread(target=lambda: 1)\none.start()\none.join()\n") + kScale));
+    EXPECT_EQ(threads.outcome, Outcome::correct) << threads.log;
+}
+
+/// A file's process fills neither the disk nor the memory of whoever reads its answer.
+TEST_F(TritonTest, BoundsWhatIsWritten) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"i = 0\nwhile True:\n    i += 1\n    open(f'{os.environ[\"TMPDIR\"]}/{i}', 'wb').write(bytes(1 << 25))\n",
+         "kernel.py: the file writes more than 1024 MiB or 10000 files"},
+        {"i = 0\nwhile True:\n    i += 1\n    open(f'{os.environ[\"TMPDIR\"]}/{i}', 'w').close()\n",
+         "kernel.py: the file writes more than 1024 MiB or 10000 files"},
+        {"open(f'{os.environ[\"TMPDIR\"]}/x', 'wb').write(bytes(1 << 27))\n",
+         "kernel.py:2: OSError: [Errno 27] File too large"},
+        {"os.posix_fallocate(os.open(f'{os.environ[\"TMPDIR\"]}/x', os.O_CREAT | os.O_WRONLY), 0, 4096)\n",
+         "kernel.py:2: PermissionError: [Errno 1] Operation not permitted"},
+        {"held = []\nwhile True: held.append(open(os.devnull))\n",
+         "kernel.py:3: OSError: [Errno 24] Too many open files: '/dev/null'"},
+        {"held = []\nwhile True: held.append(bytes(1 << 28))\n", "kernel.py:3: MemoryError: MemoryError"},
+        {"import struct\nfor d in range(3, 64):\n    try: os.write(d, struct.pack('<I', 0xffffffff))\n    except "
+         "OSError: pass\n"
+         "while True: pass\n",
+         "kernel.py: the file's process gave an answer of more than 256 MiB"}};
+    for (const auto& [source, says] : cases) {
+        const BuildResult result = build(triton_request("import os\n" + std::string(source)));
+        EXPECT_EQ(result.outcome, Outcome::build_failed) << source;
+        EXPECT_EQ(result.log, says) << source;
+    }
+    EXPECT_EQ(build(triton_request(std::string(kScale) + "# after the writers\n")).outcome, Outcome::correct);
+}
+
+/// What the file's process says of its kernels is checked; none of it is more than that file's failure.
+TEST_F(TritonTest, ReadsForgedAnswersAsFailures) {
+    const std::string forge = R"(
+compile_honestly = triton.compile
+
+def compile_and_forge(*arguments, **options):
+    made = compile_honestly(*arguments, **options)
+    FORGERY
+    return made
+
+triton.compile = compile_and_forge
+)";
+    const std::pair<const char*, const char*> cases[] = {
+        {"made.asm['ptx'] = ''", "ptxas"},
+        {"made.asm['ptx'] = 5", "TypeError"},
+        {"made.asm['ptx'] += '\\0and more'", "cannot be read"},
+        {"made.asm['ptx'] += '\\ud800'", "UnicodeEncodeError"},
+        {"made.asm['ptx'] = '.include \"/etc/passwd\"\\n' + made.asm['ptx']", "ptxas"},
+        {"made.asm['ptx'] = made.asm['ptx'].replace('sm_90a', 'sm_100a')", "ptxas"},
+        {"made.asm['ptx'] = '\\x1b[31m' * 99999", "ptxas"},
+        {"made.metadata = made.metadata._replace(shared=2**70)", "makes no sense"},
+        {"made.metadata = made.metadata._replace(shared=-1)", "makes no sense"},
+        {"made.metadata = made.metadata._replace(shared=float('nan'))", "makes no sense"},
+        {"made.metadata = made.metadata._replace(shared='x')", "makes no sense"},
+        {"made.metadata = made.metadata._replace(global_scratch_size=64)", "64 bytes of Triton's global scratch"},
+    };
+    for (const auto& [forgery, says] : cases) {
+        std::string source = kScale + forge;
+        source.replace(source.find("FORGERY"), 7, forgery);
+        const BuildResult result = build(triton_request(source));
+        EXPECT_EQ(result.outcome, Outcome::build_failed) << forgery;
+        EXPECT_NE(result.log.find(says), std::string::npos) << forgery << "\n" << result.log;
+        EXPECT_EQ(result.log.find("root:"), std::string::npos) << result.log;
+    }
 }
 
 }  // namespace

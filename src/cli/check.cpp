@@ -165,7 +165,7 @@ std::optional<BuildResult> built_for_plan(const BuildRequest& request) {
     try {
         return make_builder({.workers = 1})->build(request);
     } catch (const Error& why) {
-        fmt::print(stderr, "cuda-rlm: the plan is not checked against the kernel: {}\n", why.what());
+        tell(fmt::format("the plan is not checked against the kernel: {}", why.what()));
         return std::nullopt;
     }
 }

@@ -4,6 +4,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -33,6 +34,11 @@ void declare(CLI::App& app, std::vector<std::string>& names, const std::string& 
              const std::string& help) {
     names.push_back(name);
     app.add_option(name, into, help)->type_name(value)->expected(1);
+}
+
+void write(std::string_view text) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+        throw Error("cannot write to standard output");
 }
 
 }  // namespace
@@ -99,11 +105,24 @@ bool CommandLine::parse() {
     }
 }
 
-void print_json(const Json& document) { print_text(dump(document, 1) + "\n"); }
+void print_json(const Json& document) { write(document.dump(1, ' ', true, Json::error_handler_t::replace) + "\n"); }
 
-void print_text(std::string_view text) {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-        throw Error("cannot write to standard output");
+void print_text(std::string_view text) { write(printable(text)); }
+
+void print_coloured(std::string_view text) {
+    constexpr std::string_view kBegin = "\x1b[";
+    std::string plain;
+    for (size_t at = text.find(kBegin); at != std::string_view::npos; at = text.find(kBegin)) {
+        const size_t end = text.find_first_not_of("0123456789;", at + kBegin.size());
+        const bool is_colour = end != std::string_view::npos && text[end] == 'm';
+        const size_t next = is_colour ? end + 1 : at + kBegin.size();
+        plain += printable(text.substr(0, is_colour ? at : next));
+        if (is_colour) plain += text.substr(at, next - at);
+        text.remove_prefix(next);
+    }
+    write(plain + printable(text));
 }
+
+void tell(std::string_view words) { fmt::print(stderr, "cuda-rlm: {}\n", printable(words)); }
 
 }  // namespace recuda

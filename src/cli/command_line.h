@@ -46,10 +46,17 @@ class CommandLine {
     bool json_ = false;
 };
 
-/// Prints the one JSON document of a command to stdout. Throws Error when stdout cannot be written.
+/// Prints the one JSON document of a command to stdout, in ASCII. Throws Error when stdout cannot be written.
 void print_json(const nlohmann::json& document);
 
-/// Prints text for a person to stdout. Throws Error when stdout cannot be written.
+/// Prints text for a person to stdout, whoever wrote parts of it: without what commands a terminal, but line ends and
+/// tabs. Throws Error when stdout cannot be written.
 void print_text(std::string_view text);
+
+/// The same of text with colours ("\x1b[32m"), which stay.
+void print_coloured(std::string_view text);
+
+/// Says something beside a command's result: one line on stderr, like what `print_text` prints.
+void tell(std::string_view words);
 
 }  // namespace recuda

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::string_view kDefaultTarget = "sm_90";
 
-void say(const std::string& words) { fmt::print(stderr, "cuda-rlm: {}\n", words); }
-
 /// "sm_90", "sm_90a", "sm_120f".
 bool is_target(std::string_view text) {
     if (!text.starts_with("sm_")) return false;
@@ -63,10 +61,10 @@ std::unique_ptr<Device> make_device(const DeviceChoice& choice) {
     }
     const CudaSurvey survey = survey_cuda();
     if (!survey.devices.empty()) {
-        say(fmt::format("device cuda:0, {}", survey.devices[0].name));
+        tell(fmt::format("device cuda:0, {}", survey.devices[0].name));
         return make_cuda();
     }
-    say("device vgpu: no GPU works here; cuda-rlm inspect-env says why");
+    tell("device vgpu: no GPU works here; cuda-rlm inspect-env says why");
     return make_virtual(choice);
 }
 

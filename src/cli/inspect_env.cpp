@@ -140,7 +140,7 @@ int inspect_env_command(CommandLine& line) {
     append(language_models());
 
     if (!line.json()) {
-        for (const Tool& tool : tools) print_text(line_of(tool, colours(1)));
+        for (const Tool& tool : tools) print_coloured(line_of(tool, colours(1)));
         return 0;
     }
     Json list = Json::array();

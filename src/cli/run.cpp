@@ -115,8 +115,6 @@ struct RunWords {
     }
 };
 
-void say(const std::string& words) { fmt::print(stderr, "cuda-rlm: {}\n", words); }
-
 /// The op's seeds; those in Triton only where Triton is. What is left out is named in `notes`.
 std::vector<KernelFile> seeds_of(const Task& task, std::vector<std::string>& notes) {
     std::vector<KernelFile> seeds;
@@ -154,7 +152,7 @@ class SearchProgressLine {
     /// A line of its own above the progress.
     void tell(const std::string& words) {
         line_.clear();
-        say(words);
+        recuda::tell(words);
         draw();
     }
 
@@ -209,8 +207,8 @@ class SearchProgressLine {
 /// whatever happens here, so after an interrupt the main store is waited for only shortly.
 std::string merge_into_main(const RunFolder& folder, const std::filesystem::path& main, bool interrupted,
                             const std::stop_token& stop) {
-    LockWait wait{.seconds = 600, .stop = stop, .notice = say};
-    if (interrupted) wait = {.seconds = 10, .stop = {}, .notice = say};
+    LockWait wait{.seconds = 600, .stop = stop, .notice = tell};
+    if (interrupted) wait = {.seconds = 10, .stop = {}, .notice = tell};
     try {
         merge_run(folder.store(), main, wait);
         return "";
@@ -229,7 +227,7 @@ int run_command(CommandLine& line) {
     const std::stop_token stop = stop_on_interrupt();
     const Task task = Catalogue(home_folder()).task(words.task);
     const Preset preset = usable_preset(read_presets(preset_folders()), words.preset);
-    if (words.preset.empty()) say("preset " + preset.name);
+    if (words.preset.empty()) tell("preset " + preset.name);
     SearchOptions options = words.search_options(preset.name);
     const Policy policy = words.search_policy();
     options.repair_attempts = static_cast<unsigned>(policy.repair_attempts);
@@ -258,7 +256,7 @@ int run_command(CommandLine& line) {
     notes.insert(notes.end(), space.notes().begin(), space.notes().end());
     judge->prepare();  // what can fail here fails before there is a run folder
     for (const std::string& warning : judge->warnings()) notes.push_back(warning);
-    for (const std::string& note : notes) say(note);
+    for (const std::string& note : notes) tell(note);
     RunFolder folder = words.open(task, options, *judge);
 
     const std::unique_ptr<Proposer> tuner = make_tuner(space, options.num_candidates);
@@ -287,10 +285,10 @@ int run_command(CommandLine& line) {
     if (line.json())
         print_json(to_json(result));
     else
-        print_text(summary(result, colours(1) ? Colours::on : Colours::off));
+        print_coloured(summary(result, colours(1) ? Colours::on : Colours::off));
     if (not_merged.empty()) return interrupted ? 130 : 0;
     if (!interrupted) throw Error("{}", not_merged);
-    say(not_merged);
+    tell(not_merged);
     return 130;
 }
 

@@ -50,11 +50,11 @@ FieldValues without_markers(const FieldValues& inputs) {
 LmRequest with_complaint(LmRequest request, const Signature& signature, AdapterKind adapter, const std::string& answer,
                          std::string_view complaint) {
     const bool empty = python_strip(answer).empty();
-    request.messages.push_back({"assistant", empty ? "(no text)" : valid_utf8(bounded(answer, kAnswerBytes))});
+    request.messages.push_back({"assistant", empty ? "(no text)" : bounded(answer, kAnswerBytes)});
     request.messages.push_back(
         {"user", fmt::format("This answer could not be used: {}\n\nAnswer the request above again, whole and in the "
                              "required form. {}",
-                             valid_utf8(bounded(complaint, kComplaintBytes)), required_form(adapter, signature))});
+                             bounded(complaint, kComplaintBytes), required_form(adapter, signature))});
     return request;
 }
 

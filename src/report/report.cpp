@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "report/measured.h"
 #include "report/plot.h"
 #include "report/ratio_plot.h"
@@ -146,7 +147,7 @@ void write_report(const RunFolder& folder, const RunResult& result, const std::v
                       .has_plot = !plot.empty(),
                       .has_ratio_plot = !ratios.empty()};
     if (result.best) parts.best_source = read_file(folder.path() / result.best->file);
-    write_atomically(folder.path() / "report.md", report_markdown(result, parts));
+    write_atomically(folder.path() / "report.md", printable(report_markdown(result, parts)));
 }
 
 }  // namespace recuda

@@ -78,7 +78,9 @@ Document candidate_document(const Evaluation& evaluation, std::string_view sourc
                     evaluation.target, name(evaluation.origin), document.outcome, speed_of(evaluation));
     if (!evaluation.idea.empty()) text += "idea " + document.title + "\n";
     text += diagnostics_of(evaluation.verdict) + "\n";
-    document.text = valid_utf8(text + bounded(source, kLongestText - std::min(text.size(), kLongestText / 2)));
+    text = bounded(text, kLongestText / 2);
+    if (text.size() + source.size() <= kLongestText) document.kernel_at = text.size();
+    document.text = text + bounded(source, kLongestText - std::min(text.size(), kLongestText / 2));
     return document;
 }
 

@@ -48,7 +48,7 @@ std::optional<double> number_in(const Json& json, const char* key) {
 
 std::optional<std::string> document_text(std::string_view source) {
     if (source.substr(0, kSniffedBytes).find('\0') != std::string_view::npos) return std::nullopt;
-    return valid_utf8(bounded(source, kLongestText));
+    return bounded(source, kLongestText);
 }
 
 double prior_of(const Document& document) {
@@ -65,6 +65,7 @@ EngineDocument engine_document(const Document& document) {
         if (!(document.*text.member).empty()) data[text.key] = json_text(document.*text.member);
     if (document.median_ns) data["median_ns"] = *document.median_ns;
     if (document.estimate) data["estimate"] = *document.estimate;
+    if (document.kernel_at) data["kernel_at"] = *document.kernel_at;
     made.data = dump(data);
     for (const TextMember& field : kFields)
         if (!(document.*field.member).empty())
@@ -81,6 +82,7 @@ Document document_from_data(const std::string& data) {
     for (const TextMember& text : kTexts) document.*text.member = json.value(text.key, "");
     document.median_ns = number_in(json, "median_ns");
     document.estimate = number_in(json, "estimate");
+    if (json.contains("kernel_at")) document.kernel_at = json.at("kernel_at").get<size_t>();
     return document;
 }
 

@@ -22,6 +22,8 @@ struct Document {
     std::optional<double> median_ns, estimate;
     std::string text;   // at most kLongestText; what a reader gets
     std::string words;  // found by these too, not read
+    /// Where in `text` a kernel file begins that goes to its end; none where there is none, or a part of one.
+    std::optional<size_t> kernel_at;
 };
 
 /// A source as the text of a document: UTF-8 and bounded. nullopt for a binary file.

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kFormat[] = "cuda-rlm kernel index";
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
 constexpr char kGeneration[] = "g-";
 constexpr char kEngineLock[] = "flintlock";  // Xapian's lock file, empty
 constexpr uint64_t kLargestDescription = 1 << 16;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "retrieval/document.h"
 #include "retrieval/engine.h"
 #include "retrieval/excerpt.h"
@@ -39,6 +40,8 @@ EngineQuery engine_query(const IndexQuery& query) {
     want("language", query.language, kLanguage);
     want("target", query.target, kTarget);
     if (!query.kinds.empty()) made.one_of.push_back(fields("kind", query.kinds));
+    if (query.right)
+        made.one_of.push_back({"outcome:correct", "kind:kernel", "kind:seed", "kind:reference", "kind:note"});
     made.none_of = fields("task", query.without_tasks);
     for (std::string& field : fields("family", query.without_families)) made.none_of.push_back(std::move(field));
     return made;
@@ -99,10 +102,17 @@ std::vector<Found> KernelIndex::query(const IndexQuery& query) const {
     });
 }
 
-std::string KernelIndex::text(std::string_view document) const {
+Document KernelIndex::read(std::string_view document) const {
     const auto data = parts_->read([&](IndexReader& reader) { return reader.data(std::string(document)); });
-    if (!data) throw Error("the kernel index has no document {}", document);
-    return document_from_data(*data).text;
+    if (!data) throw Error("the kernel index has no document {}", one_line(document, 200));
+    return document_from_data(*data);
+}
+
+std::string KernelIndex::text(std::string_view document) const { return read(document).text; }
+
+std::string KernelIndex::kernel(std::string_view document) const {
+    const Document found = read(document);
+    return found.kernel_at && *found.kernel_at <= found.text.size() ? found.text.substr(*found.kernel_at) : "";
 }
 
 size_t KernelIndex::size() const {

@@ -11,6 +11,8 @@
 
 namespace recuda {
 
+struct Document;
+
 struct Found {
     std::string document;  // stable name: "seed:ops/rmsnorm/seeds/warp.cu", "note:misaligned-address"
     std::string kind;      // "kernel", "seed", "reference", "candidate", "note"
@@ -23,6 +25,7 @@ struct IndexQuery {
     std::string task, op, family;               // wanted: raises what has them, the op most; "" for any
     std::string language, target;               // "cuda", "sm_90": wanted, a little
     std::vector<std::string> kinds;             // only these; empty: all
+    bool right = false;                         // of the candidates only those that were right
     std::vector<std::string> without_tasks;     // documents of these tasks are left out
     std::vector<std::string> without_families;  // likewise
     size_t at_most = 10;
@@ -41,10 +44,15 @@ class KernelIndex {
     std::vector<Found> query(const IndexQuery& query) const;
     /// The whole text of a document; throws Error for an unknown name.
     std::string text(std::string_view document) const;
+    /// The kernel file that a document holds, as it was written; "" where it holds none, or only a part of one. Throws
+    /// as `text`.
+    std::string kernel(std::string_view document) const;
     size_t size() const;
 
  private:
     struct Parts;
+    Document read(std::string_view document) const;
+
     std::unique_ptr<Parts> parts_;
 };
 

@@ -130,5 +130,26 @@ TEST_F(Index, hostile_artifacts) {
     EXPECT_THAT(names({.text = "", .kinds = {"candidate"}}), SizeIs(1));
 }
 
+TEST_F(Index, gives_a_kernel_as_it_was_written) {
+    Evaluation right{.task = "fam_one", .outcome = Outcome::correct, .idea = "theirs"};
+    right.verdict.log = std::string(100'000, 'l');
+    const std::string mine = "//! task fam_one\n" + kernel("mine"), theirs = kernel("theirs"), wrong = kernel("wrong");
+    write(home() / "kernels/one.cu", mine);
+    add_run("r1", theirs, right);
+    add_run("r2", wrong, {.task = "fam_one", .outcome = Outcome::wrong});
+    add_run("r3", kernel("long") + "//" + std::string(70'000, 'x') + "\n", right);
+    build();
+    const KernelIndex index(folder());
+    EXPECT_EQ(index.kernel("kernel:kernels/one.cu"), mine);
+    EXPECT_EQ(index.kernel("note:misaligned-address"), "");
+    std::vector<std::string> kernels;
+    for (const std::string& name :
+         names({.text = "", .task = "fam_one", .kinds = {"candidate", "kernel"}, .right = true}))
+        kernels.push_back(index.kernel(name));
+    EXPECT_THAT(kernels, testing::UnorderedElementsAre(mine, theirs, "")) << "of the long one there is a part";
+    for (const std::string& name : names({.text = ""})) EXPECT_LE(index.text(name).size(), (1u << 16) + 80) << name;
+    EXPECT_THAT(names({.text = "", .right = true}), Contains("note:misaligned-address"));
+}
+
 }  // namespace
 }  // namespace recuda

@@ -79,7 +79,7 @@ TEST_F(Refresh, missing_damaged_and_foreign_folders_are_said) {
 
     for (const char* text :
          {"", "{", "[]", "{\"format\":\"other\"}",
-          "{\"format\":\"cuda-rlm kernel index\",\"version\":1,\"database\":\"../x\",\"files\":[]}"}) {
+          "{\"format\":\"cuda-rlm kernel index\",\"version\":2,\"database\":\"../x\",\"files\":[]}"}) {
         build();
         std::ofstream(folder() / "index.json") << text;
         EXPECT_THAT(why_not_opened(), HasSubstr("damaged")) << text;
@@ -111,7 +111,7 @@ TEST_F(Refresh, a_damaged_database_is_said) {
 TEST_F(Refresh, another_version_is_built_anew) {
     build();
     std::string text = read_file(folder() / "index.json");
-    text.replace(text.find("\"version\":1"), 11, "\"version\":0");
+    text.replace(text.find("\"version\":2"), 11, "\"version\":0");
     std::ofstream(folder() / "index.json") << text;
     EXPECT_THAT(why_not_opened(), HasSubstr("another version"));
     EXPECT_EQ(refresh().added, 5u);

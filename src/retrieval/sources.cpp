@@ -54,6 +54,7 @@ Source kernel_source(const fs::path& home, const fs::path& path, std::string kin
         if (!text) throw Error("{} is a binary file", shown(path));
         Document document{.name = kind + ":" + name, .kind = kind, .op = op, .title = op + " " + kind, .text = *text};
         document.words = about + " " + name;
+        if (source.size() <= kLongestText) document.kernel_at = 0;
         add_directives(source, path, document);
         if (kind != "kernel") document.task.clear();  // a seed is of its op, whatever task it names
         if (const auto task = known->tasks.find(document.task); task != known->tasks.end()) {

@@ -12,16 +12,12 @@ namespace {
 
 constexpr size_t kMostTextBytes = 64 << 10;
 
-Json to_json(const IndexQuery& query, bool whole) {
-    return {{"text", json_text(query.text)},
-            {"task", json_text(query.task)},
-            {"op", json_text(query.op)},
-            {"family", json_text(query.family)},
-            {"language", query.language},
-            {"target", query.target},
-            {"kinds", query.kinds},
-            {"at_most", query.at_most},
-            {"whole", whole}};
+Json to_json(const IndexQuery& query, bool kernels) {
+    return {{"text", json_text(query.text)}, {"task", json_text(query.task)},
+            {"op", json_text(query.op)},     {"family", json_text(query.family)},
+            {"language", query.language},    {"target", query.target},
+            {"kinds", query.kinds},          {"at_most", query.at_most},
+            {"right", query.right},          {"kernels", kernels}};
 }
 
 Json to_json(const ShownDocument& document) {
@@ -60,14 +56,14 @@ Documents::Documents(const KernelIndex& index, std::filesystem::path file) : ind
     }
 }
 
-const std::vector<ShownDocument>& Documents::find(const IndexQuery& query, bool whole) {
-    const Json asked = to_json(query, whole);
+const std::vector<ShownDocument>& Documents::find(const IndexQuery& query, bool kernels) {
+    const Json asked = to_json(query, kernels);
     const auto known = known_.find(dump(asked));
     if (known != known_.end()) return known->second;
     std::vector<ShownDocument> documents;
     for (Found& found : index_.query(query)) {
-        std::string text = whole ? index_.text(found.document) : "";
-        if (text.size() <= kMostTextBytes) documents.push_back({std::move(found), std::move(text)});
+        std::string text = kernels ? index_.kernel(found.document) : "";
+        if (kernels == !text.empty()) documents.push_back({std::move(found), std::move(text)});
     }
     return keep(asked, documents);
 }

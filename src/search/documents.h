@@ -16,7 +16,7 @@ namespace recuda {
 
 struct ShownDocument {
     Found found;
-    std::string text;  // whole, bounded; "" where only an excerpt is wanted
+    std::string text;  // a kernel file or a whole document; "" where only an excerpt is wanted
 };
 
 class Documents {
@@ -24,8 +24,8 @@ class Documents {
     /// `file` may hold what an earlier start was given; a torn last line is left out. `index` must outlive it.
     Documents(const KernelIndex& index, std::filesystem::path file);
 
-    /// The excerpts, and with `whole` the texts.
-    const std::vector<ShownDocument>& find(const IndexQuery& query, bool whole);
+    /// The excerpts; with `kernels` those documents alone that hold a kernel file, which is their text.
+    const std::vector<ShownDocument>& find(const IndexQuery& query, bool kernels);
     /// The whole text of one, bounded; throws Error for an unknown name.
     const std::string& text(const std::string& document);
 

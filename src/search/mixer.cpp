@@ -136,6 +136,7 @@ class Retrieved final : public Proposer {
                                .op = task_.op->name,
                                .family = task_.family,
                                .kinds = {"kernel", "candidate"},
+                               .right = true,
                                .at_most = at_most_};
         for (const ShownDocument& document : documents_.find(query, true)) take(document);
     }

@@ -16,8 +16,6 @@ namespace {
 constexpr uint64_t kQuestionBytes = 8'000, kMeaningBytes = 300;
 constexpr size_t kKeysShown = 20;
 
-std::string cut(std::string_view text, uint64_t limit_bytes) { return valid_utf8(bounded(text, limit_bytes)); }
-
 /// "12 texts", "3 records with the keys a, b".
 std::string elements_of(const Json& list) {
     std::map<std::string, size_t> kinds;
@@ -82,7 +80,7 @@ std::string fields_text(const std::vector<Field>& answer) {
     std::string text;
     for (const Field& field : answer) {
         text += fmt::format("- {} ({})", field.name, name(field.type));
-        if (!field.description.empty()) text += ": " + cut(field.description, kMeaningBytes);
+        if (!field.description.empty()) text += ": " + bounded(field.description, kMeaningBytes);
         text += "\n";
     }
     return text;
@@ -98,12 +96,12 @@ constexpr size_t kLeftOut = std::size(kShares);
 
 std::string turn_text(const ExploreTurn& turn, size_t number, const Share& share) {
     std::string text = fmt::format("--- turn {} ---\n", number);
-    if (share.reasoning > 0 && !turn.reasoning.empty()) text += cut(turn.reasoning, share.reasoning) + "\n";
-    text += fmt::format("Program:\n{}\n", cut(turn.code, share.code));
+    if (share.reasoning > 0 && !turn.reasoning.empty()) text += bounded(turn.reasoning, share.reasoning) + "\n";
+    text += fmt::format("Program:\n{}\n", bounded(turn.code, share.code));
     if (share.output == 0) return text + "(its output is no longer shown)\n";
-    if (!turn.error.empty()) text += fmt::format("Error:\n{}", indented(cut(turn.error, share.output)));
+    if (!turn.error.empty()) text += fmt::format("Error:\n{}", indented(bounded(turn.error, share.output)));
     if (turn.output.empty()) return text + (turn.error.empty() ? "It printed nothing.\n" : "");
-    return text + fmt::format("Printed:\n{}", indented(cut(turn.output, share.output)));
+    return text + fmt::format("Printed:\n{}", indented(bounded(turn.output, share.output)));
 }
 
 }  // namespace
@@ -123,8 +121,8 @@ std::string variables_text(const ExploreJob& job, const std::vector<Field>& answ
         "- print(...): what it prints is shown to you in the next turn, {} bytes of it at most\n{}"
         "- ask(question): the answer of a model that sees this text alone, at most {} bytes; {} questions in all\n"
         "- submit{{field = value, ...}}: ends with the answer\n\nFields of the answer:\n{}",
-        cut(job.question, kQuestionBytes), cut(variables, job.bounds.variables_bytes), job.bounds.sandbox.output_bytes,
-        functions, job.bounds.ask_bytes, job.bounds.asks, fields_text(answer));
+        bounded(job.question, kQuestionBytes), bounded(variables, job.bounds.variables_bytes),
+        job.bounds.sandbox.output_bytes, functions, job.bounds.ask_bytes, job.bounds.asks, fields_text(answer));
 }
 
 std::string history_text(const std::vector<ExploreTurn>& turns, uint64_t limit_bytes) {
@@ -146,7 +144,7 @@ std::string history_text(const std::vector<ExploreTurn>& turns, uint64_t limit_b
     const auto left_out = std::count(texts.begin(), texts.end(), "");
     std::string history = left_out == 0 ? "" : fmt::format("--- {} earlier turns are no longer shown ---\n", left_out);
     for (const std::string& text : texts) history += text;
-    return cut(history, limit_bytes + 100);
+    return bounded(history, limit_bytes + 100);
 }
 
 std::string program_in(const std::string& answer) {

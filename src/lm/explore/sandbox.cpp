@@ -138,7 +138,7 @@ std::string Sandbox::error_text() {
     const bool shown = lua_pcall(lua_, 1, 1, 0) == LUA_OK && lua_type(lua_, -1) == LUA_TSTRING;
     size_t size = 0;
     const char* text = shown ? lua_tolstring(lua_, -1, &size) : nullptr;
-    const std::string told = shown ? valid_utf8(bounded({text, size}, kErrorBytes)) : "an error that cannot be shown";
+    const std::string told = shown ? bounded({text, size}, kErrorBytes) : "an error that cannot be shown";
     lua_settop(lua_, 0);
     return told;
 }

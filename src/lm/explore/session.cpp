@@ -127,9 +127,8 @@ class LuaSession::State {
             return {.output = "",
                     .error = fmt::format("the program was killed: {}. All variables are as they were before it.",
                                          one_line(told.at("died").get<std::string>()))};
-        return {.output = valid_utf8(
-                    bounded(told.at("output").get<std::string>(), options_.limits.output_bytes + kSpareBytes)),
-                .error = valid_utf8(bounded(told.at("error").get<std::string>(), kShownBytes)),
+        return {.output = bounded(told.at("output").get<std::string>(), options_.limits.output_bytes + kSpareBytes),
+                .error = bounded(told.at("error").get<std::string>(), kShownBytes),
                 .ended = ended_};
     }
 

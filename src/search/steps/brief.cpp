@@ -128,11 +128,6 @@ std::string fenced(std::string_view text, std::string_view language) {
     return fmt::format("{}{}\n{}{}{}\n", fence, language, text, text.ends_with('\n') ? "" : "\n", fence);
 }
 
-std::string shown_text(std::string_view text, size_t limit_bytes) {
-    std::string kept = valid_utf8(text);
-    std::erase_if(kept,
-                  [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f; });
-    return valid_utf8(bounded(kept, limit_bytes));
-}
+std::string shown_text(std::string_view text, size_t limit_bytes) { return bounded(printable(text), limit_bytes); }
 
 }  // namespace recuda

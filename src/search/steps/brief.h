@@ -21,8 +21,7 @@ std::string_view kernel_format();
 /// The text in a fence that is longer than any in it.
 std::string fenced(std::string_view text, std::string_view language = "");
 
-/// Text that is not ours, for a prompt: UTF-8, without control characters but line ends and tabs, at most so many
-/// bytes.
+/// Text that is not ours, for a prompt: `printable`, at most so many bytes.
 std::string shown_text(std::string_view text, size_t limit_bytes);
 
 }  // namespace recuda
