@@ -1,6 +1,8 @@
 #include "cli/lm_words.h"
 
+#include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 
@@ -15,20 +17,34 @@ void LmWords::declare(CommandLine& line) {
     line.option("--replay", "DIR", replay_, "With the preset replay: the folder of the run whose answers are taken");
     line.option("--max-calls", "N", max_calls_, "Requests or program starts at most, retries included (no bound)");
     line.option("--max-tokens", "N", max_tokens_, "No call starts once as many tokens are used up (no bound)");
-    line.option("--max-cost", "USD", max_cost_usd_, "No call starts once as much money is spent (no bound)");
+    line.option("--max-cost", "USD", max_cost_, "No call starts once as much money is spent (no bound)");
     line.option("--max-seconds", "S", max_seconds_, "Seconds that one call may take (the preset says)");
 }
 
+namespace {
+
+/// A bound that was given, 0 where none was: a bound of nothing, or of less, would be none.
+template <typename Number>
+Number bound(const char* option, const std::optional<std::string>& given, std::string_view what) {
+    if (!given) return 0;
+    Number number = 0;
+    const char* end = given->data() + given->size();
+    const auto [rest, problem] = std::from_chars(given->data(), end, number);
+    if (problem != std::errc() || rest != end || !(number > 0) || number > std::numeric_limits<Number>::max() / 2)
+        throw UsageError("{} takes {} above 0; what is left out has no bound", option, what);
+    return number;
+}
+
+}  // namespace
+
 LmOptions LmWords::options() const {
-    if (!(max_cost_usd_ >= 0) || std::isinf(max_cost_usd_)) throw UsageError("--max-cost takes an amount in USD");
-    if (!(max_seconds_ >= 0) || std::isinf(max_seconds_)) throw UsageError("--max-seconds takes seconds");
     if (std::isnan(mailbox_wait_s_)) throw UsageError("--mailbox-wait takes seconds");
     LmOptions options{.base_url = base_url_, .model = model_, .mailbox = mailbox_, .replay = replay_};
     options.mailbox_wait_s = mailbox_wait_s_;
-    options.max_calls = max_calls_;
-    options.max_tokens = max_tokens_;
-    options.max_cost_usd = max_cost_usd_;
-    options.max_seconds = max_seconds_;
+    options.max_calls = bound<uint64_t>("--max-calls", max_calls_, "a whole number");
+    options.max_tokens = bound<uint64_t>("--max-tokens", max_tokens_, "a whole number");
+    options.max_cost_usd = bound<double>("--max-cost", max_cost_, "an amount in USD");
+    options.max_seconds = bound<double>("--max-seconds", max_seconds_, "seconds");
     return options;
 }
 

@@ -18,8 +18,8 @@ class LmWords {
 
  private:
     std::string base_url_, model_, mailbox_, replay_;
-    double mailbox_wait_s_ = -1, max_cost_usd_ = 0, max_seconds_ = 0;
-    uint64_t max_calls_ = 0, max_tokens_ = 0;
+    double mailbox_wait_s_ = -1;
+    std::optional<std::string> max_calls_, max_tokens_, max_cost_, max_seconds_;
 };
 
 }  // namespace recuda

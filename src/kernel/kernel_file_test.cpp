@@ -122,6 +122,28 @@ TEST(KernelFile, ReadsTritonDirectives) {
     check_names(file, *rmsnorm_task().op);
 }
 
+/// Also where a source cannot be stripped of its comments, since what it becomes depends on more than its tokens.
+TEST(Candidate, ItsOwnFileHasItsDigest) {
+    for (const std::string code :
+         {"", "#define JOIN(a, b) a##b\n", "int line() { return __LINE__; }\n", "// a ## b\n", "/* [[ ## x ## ]] */\n",
+          "\f\n", "// c ?\?/\n", "// a lone \r end\n", "/* without an end\n"})
+        for (const bool by_windows : {false, true}) {
+            std::string text = kKernel + code;
+            if (by_windows)
+                for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 2))
+                    text.insert(at, "\r");
+            const KernelFile file = parsed(text);
+            const Point point{{"BLOCK", 256}, {"ROUNDS", 3}}, other{{"BLOCK", 128}, {"ROUNDS", 3}};
+            EXPECT_EQ(digest_of(parsed(text_at(file, point)), point), digest_of(file, point)) << code;
+            EXPECT_NE(digest_of(file, other), digest_of(file, point)) << code;
+        }
+    const KernelFile triton =
+        parse_kernel_file("#! tune W = 4, 8\n#! launch k[1](x)\ns = 'a\n", "k.py", Language::triton);
+    const Point four{{"W", 4}};
+    const KernelFile own = parse_kernel_file(text_at(triton, four), "k.py", Language::triton);
+    EXPECT_EQ(digest_of(own, four), digest_of(triton, four));
+}
+
 TEST(Candidate, DigestIgnoresWhatDoesNotCount) {
     const KernelFile file = parsed(kKernel);
     const Point point{{"BLOCK", 128}, {"ROUNDS", 3}};

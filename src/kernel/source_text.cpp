@@ -30,11 +30,28 @@ std::vector<DirectiveLine> directive_lines(std::string_view source, Language lan
     return directives;
 }
 
+namespace {
+
+/// The text as it stands, but for what `tune` lines say: a candidate's own file says one value there.
+std::string without_tunes(const KernelFile& file) {
+    std::string text;
+    std::string_view rest = file.text;
+    for (const DirectiveLine& line : directive_lines(file.text, file.language)) {
+        if (line.word != "tune") continue;
+        const auto before = static_cast<size_t>(line.text.data() - rest.data());
+        text += rest.substr(0, before);
+        rest.remove_prefix(before + line.text.size());
+    }
+    return text.append(rest);
+}
+
+}  // namespace
+
 std::string stripped_source(const KernelFile& file) {
     std::optional<std::string> stripped =
         file.language == Language::cuda ? stripped_cuda(file.text) : stripped_python(file.text);
     // No stripped text begins with an empty line.
-    return stripped ? std::move(*stripped) : "\n" + file.text;
+    return stripped ? std::move(*stripped) : "\n" + without_tunes(file);
 }
 
 }  // namespace recuda

@@ -82,7 +82,9 @@ class Patient final : public LanguageModel {
     uint64_t attempts_for(const LmError& error) const {
         if (down_) return 1;
         const bool is_slow = error.fault == LmFault::timed_out || error.fault == LmFault::unreadable;
-        return is_slow ? patience_.slow_attempts : patience_.attempts;
+        return is_slow                               ? patience_.slow_attempts
+               : error.fault == LmFault::unreachable ? patience_.lone_attempts
+                                                     : patience_.attempts;
     }
 
     /// The wait before the next attempt; one that the other side asked for is kept for all and comes on top.

@@ -12,6 +12,7 @@ namespace recuda {
 
 struct Patience {
     unsigned attempts = 4;         // of a request
+    unsigned lone_attempts = 3;    // where nobody is there
     unsigned slow_attempts = 2;    // where an attempt takes as long as it may, or gives what cannot be read
     double first_s = 1;            // the wait before the second attempt is up to this, then up to twice as much …
     double longest_s = 20;         // … but not more than this

@@ -117,7 +117,7 @@ std::string names(const std::vector<std::string>& fields) { return "`" + joined(
 }  // namespace
 
 FieldValues parse_answer(const Signature& signature, const std::string& answer) {
-    const std::string valid = valid_utf8(answer);
+    const std::string valid = without_byte_order_mark(valid_utf8(answer));
     const std::string_view text = without_thoughts(valid);
     Found found = marked_sections(signature, text);
     bool marked = true;

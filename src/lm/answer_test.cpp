@@ -221,5 +221,12 @@ TEST(Answer, BytesThatAreNoTextDoNotStopIt) {
     EXPECT_EQ(read(kTwo, "{\"reasoning\": \"\0\", \"code\": \"\\u0000\xff\"}"s).at("code"), "\0\xef\xbf\xbd"s);
 }
 
+TEST(Answer, MayBeginWithAByteOrderMark) {
+    const Signature signature{.instructions = "", .inputs = {}, .outputs = {{.name = "a"}, {.name = "b"}}};
+    const FieldValues values = parse_answer(signature, "\xef\xbb\xbf[[ ## a ## ]]\r\n1\r\n[[ ## b ## ]]\r\n2\r\n");
+    EXPECT_EQ(values.at("a"), "1");
+    EXPECT_EQ(values.at("b"), "2");
+}
+
 }  // namespace
 }  // namespace recuda

@@ -16,6 +16,10 @@ class BackEnd : public LanguageModel {
     /// "" while nobody knows.
     virtual std::string model() const = 0;
 
+    /// The model that is asked where the preset names none, as the other side lists it; "" where there is no list.
+    /// Throws LmError.
+    virtual std::string listed_model(const std::stop_token&) { return ""; }
+
     /// Whether its answers say what they cost in money, or cost none.
     virtual bool tells_cost() const { return false; }
 };

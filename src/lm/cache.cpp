@@ -18,26 +18,40 @@ constexpr uint64_t kLimitBytes = 128 << 20;
 
 class Cached final : public LanguageModel {
  public:
-    Cached(std::unique_ptr<LanguageModel> inner, fs::path folder, std::string preset, std::string model)
+    Cached(std::unique_ptr<LanguageModel> inner, fs::path folder, std::string preset, ModelName model)
         : inner_(std::move(inner)), folder_(std::move(folder)), preset_(std::move(preset)), model_(std::move(model)) {}
 
     LmResponse complete(const LmRequest& request, const std::stop_token& stop) override {
-        const std::string digest = digest_of(request, preset_, model_);
-        const fs::path file = folder_ / digest.substr(0, 2) / (digest + ".json");
-        if (std::optional<LmResponse> known = read(file, digest)) return std::move(*known);
+        if (const std::optional<Place> place = place_of(request, stop))
+            if (std::optional<LmResponse> known = read(*place)) return std::move(*known);
         LmResponse response = inner_->complete(request, stop);
-        write(file, digest, response);
+        if (const std::optional<Place> place = place_of(request, stop)) write(*place, response);
         return response;
     }
 
  private:
-    static std::optional<LmResponse> read(const fs::path& file, const std::string& digest) {
-        std::error_code ignored;
-        if (!fs::is_regular_file(file, ignored)) return std::nullopt;
+    struct Place {
+        std::string model, digest;
+        fs::path file;
+    };
+
+    std::optional<Place> place_of(const LmRequest& request, const std::stop_token& stop) const {
         try {
-            const Json kept = parse_json(read_file(file, kLimitBytes), "");
+            const std::string model = model_(stop);
+            const std::string digest = digest_of(request, preset_, model);
+            return Place{model, digest, folder_ / digest.substr(0, 2) / (digest + ".json")};
+        } catch (const LmError&) {
+            return std::nullopt;
+        }
+    }
+
+    static std::optional<LmResponse> read(const Place& place) {
+        std::error_code ignored;
+        if (!fs::is_regular_file(place.file, ignored)) return std::nullopt;
+        try {
+            const Json kept = parse_json(read_file(place.file, kLimitBytes), "");
             const Json& answer = kept.at("answer");
-            if (kept.at("digest") != digest || kept.at("sha256") != sha256(dump(answer))) return std::nullopt;
+            if (kept.at("digest") != place.digest || kept.at("sha256") != sha256(dump(answer))) return std::nullopt;
             return LmResponse{.text = answer.at("text"),
                               .reasoning = answer.at("reasoning"),
                               .finish = answer.at("finish"),
@@ -48,20 +62,17 @@ class Cached final : public LanguageModel {
         }
     }
 
-    void write(const fs::path& file, const std::string& digest, const LmResponse& response) const {
+    void write(const Place& place, const LmResponse& response) const {
         const Json answer{{"text", json_text(response.text)},
                           {"reasoning", json_text(response.reasoning)},
                           {"finish", json_text(response.finish)},
                           {"model", json_text(response.model)}};
-        const Json kept{{"digest", digest},
-                        {"preset", preset_},
-                        {"asked", json_text(model_)},
-                        {"usage", to_json(response.usage)},
-                        {"sha256", sha256(dump(answer))},
-                        {"answer", answer}};
+        const Json kept{{"digest", place.digest},          {"preset", preset_},
+                        {"asked", json_text(place.model)}, {"usage", to_json(response.usage)},
+                        {"sha256", sha256(dump(answer))},  {"answer", answer}};
         try {
-            make_folder(file.parent_path());
-            write_atomically(file, dump(kept, 2) + "\n");
+            make_folder(place.file.parent_path());
+            write_atomically(place.file, dump(kept, 2) + "\n");
         } catch (const Error&) {
             // A cache that is read-only or full: the answer is here all the same.
         }
@@ -69,7 +80,8 @@ class Cached final : public LanguageModel {
 
     std::unique_ptr<LanguageModel> inner_;
     const fs::path folder_;
-    const std::string preset_, model_;
+    const std::string preset_;
+    const ModelName model_;
 };
 
 }  // namespace
@@ -77,8 +89,8 @@ class Cached final : public LanguageModel {
 fs::path answer_cache() { return cache_folder() / "answers"; }
 
 std::unique_ptr<LanguageModel> make_cached(std::unique_ptr<LanguageModel> inner, const fs::path& folder,
-                                           const std::string& preset, const std::string& model) {
-    return std::make_unique<Cached>(std::move(inner), folder, preset, model);
+                                           const std::string& preset, ModelName model) {
+    return std::make_unique<Cached>(std::move(inner), folder, preset, std::move(model));
 }
 
 }  // namespace recuda

@@ -168,7 +168,9 @@ class Transfer {
 LmFault fault_of(CURLcode code) {
     constexpr std::array kVain{CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT, CURLE_PEER_FAILED_VERIFICATION,
                                CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR};
+    constexpr std::array kNobody{CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY};
     if (code == CURLE_OPERATION_TIMEDOUT) return LmFault::timed_out;
+    if (std::find(kNobody.begin(), kNobody.end(), code) != kNobody.end()) return LmFault::unreachable;
     return std::find(kVain.begin(), kVain.end(), code) != kVain.end() ? LmFault::not_usable : LmFault::connection;
 }
 

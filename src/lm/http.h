@@ -25,8 +25,8 @@ struct HttpReply {
 };
 
 /// Any status is a reply; redirections are not followed, so that no key goes to another host. Throws LmError
-/// (connection, timed_out, stopped, unreadable for a body above the limit, not_usable where another attempt is vain),
-/// whose message holds neither URL nor headers.
+/// (unreachable, connection, timed_out, stopped, unreadable for a body above the limit, not_usable where another
+/// attempt is vain), whose message holds neither URL nor headers.
 HttpReply http_exchange(const HttpRequest& request, const std::stop_token& stop);
 
 /// "" when libcurl is there, else what to do.

@@ -29,7 +29,7 @@ class HttpModel final : public BackEnd {
 
     LmResponse complete(const LmRequest& request, const std::stop_token& stop) override {
         HttpRequest post = asking("/chat/completions");
-        post.body = chat_body(request, preset_, known_model(stop));
+        post.body = chat_body(request, preset_, listed_model(stop));
         post.headers.emplace_back("Content-Type: application/json");
         post.headers.emplace_back("Expect:");  // no round trip before a long body
         return read_chat(http_exchange(post, stop), secrets_);
@@ -37,6 +37,17 @@ class HttpModel final : public BackEnd {
 
     std::string model() const override {
         const std::lock_guard lock(mutex_);
+        return model_;
+    }
+
+    /// Where nobody named one, the first that the server lists.
+    std::string listed_model(const std::stop_token& stop) override {
+        const std::lock_guard lock(mutex_);
+        if (model_.empty()) {
+            HttpRequest list = asking("/models");
+            list.deadline_s = std::min(list.deadline_s, 30.0);
+            model_ = first_model(http_exchange(list, stop), secrets_);
+        }
         return model_;
     }
 
@@ -49,17 +60,6 @@ class HttpModel final : public BackEnd {
 
     HttpRequest asking(const char* path) const {
         return {.url = base_ + path, .headers = headers_, .deadline_s = preset_.max_seconds};
-    }
-
-    /// The model to ask for: where nobody named one, the first that the server lists.
-    std::string known_model(const std::stop_token& stop) {
-        const std::lock_guard lock(mutex_);
-        if (model_.empty()) {
-            HttpRequest list = asking("/models");
-            list.deadline_s = std::min(list.deadline_s, 30.0);
-            model_ = first_model(http_exchange(list, stop), secrets_);
-        }
-        return model_;
     }
 
     const Preset preset_;

@@ -175,10 +175,10 @@ TEST_F(HttpModelTest, a_server_that_hangs_is_given_up_in_time_or_when_stopped) {
     EXPECT_EQ(name(fault(*make_http_model(mine), source.get_token()).fault), "stopped");
 }
 
-TEST_F(HttpModelTest, nobody_there_is_a_fault_of_the_connection) {
+TEST_F(HttpModelTest, nobody_is_there) {
     Preset mine{.name = "mine", .kind = PresetKind::http, .model = "tiny"};
     mine.base_url = "http://127.0.0.1:1/v1";
-    EXPECT_EQ(name(fault(*make_http_model(mine)).fault), "connection");
+    EXPECT_EQ(name(fault(*make_http_model(mine)).fault), "unreachable");
 }
 
 TEST_F(HttpModelTest, a_key_that_comes_back_is_made_unreadable) {

@@ -9,9 +9,10 @@
 namespace recuda {
 namespace {
 
-constexpr std::array<std::string_view, 14> kFaults{
-    "unauthorised", "unknown_model", "no_balance", "bad_request", "rate_limited", "server",  "connection",
-    "timed_out",    "unreadable",    "budget",     "waiting",     "no_record",    "stopped", "not_usable"};
+constexpr std::array<std::string_view, 15> kFaults{"unauthorised", "unknown_model", "no_balance",  "bad_request",
+                                                   "rate_limited", "server",        "unreachable", "connection",
+                                                   "timed_out",    "unreadable",    "budget",      "waiting",
+                                                   "no_record",    "stopped",       "not_usable"};
 
 }  // namespace
 
@@ -42,8 +43,8 @@ Usage& Usage::operator+=(const Usage& other) {
 std::string_view name(LmFault fault) { return kFaults[static_cast<size_t>(fault)]; }
 
 bool LmError::is_passing() const {
-    return fault == LmFault::rate_limited || fault == LmFault::server || fault == LmFault::connection ||
-           fault == LmFault::timed_out || fault == LmFault::unreadable;
+    return fault == LmFault::rate_limited || fault == LmFault::server || fault == LmFault::unreachable ||
+           fault == LmFault::connection || fault == LmFault::timed_out || fault == LmFault::unreadable;
 }
 
 }  // namespace recuda

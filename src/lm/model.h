@@ -64,7 +64,8 @@ enum class LmFault {
     bad_request,    // the other side does not understand or does not want it (content filter, too long)
     rate_limited,   // 429
     server,         // 5xx
-    connection,     // refused, cut, not resolved
+    unreachable,    // nobody is there: refused, not resolved
+    connection,     // cut
     timed_out,      // took longer than it may
     unreadable,     // answered, but with nothing that is an answer
     budget,         // no call, token or money is left
@@ -89,7 +90,8 @@ class LmError : public Error {
     uint64_t calls = 0;                   // as in LmResponse
     bool open = false;                    // the question awaits its answer still: asking it again is the same call
 
-    /// Whether another attempt may fare better: rate_limited, server, connection, timed_out, unreadable.
+    /// Whether another attempt may fare better: rate_limited, server, unreachable, connection, timed_out,
+    /// unreadable.
     bool is_passing() const;
 };
 

@@ -92,10 +92,14 @@ class Opened final : public OpenModel {
         stack_ = std::make_unique<Borrowed>(*back_end_);
         if (preset.kind != PresetKind::replay) stack_ = make_counted(std::move(stack_), *budget_);
         Patience patience;
-        if (options.attempts > 0) patience.attempts = patience.slow_attempts = options.attempts;
+        if (options.attempts > 0)
+            patience.attempts = patience.lone_attempts = patience.slow_attempts = options.attempts;
         if (is_asked) stack_ = make_patient(std::move(stack_), patience);
         if (!options.cache.empty() && preset.kind != PresetKind::replay)
-            stack_ = make_cached(std::move(stack_), options.cache, preset.name, preset.model);
+            stack_ = make_cached(std::move(stack_), options.cache, preset.name,
+                                 [this, named = preset.model](const std::stop_token& stop) {
+                                     return named.empty() ? back_end_->listed_model(stop) : named;
+                                 });
         if (record_)
             stack_ = make_recorded(std::move(stack_), *record_, {"", preset.name, preset.model, is_asked ? 1u : 0u});
     }

@@ -160,6 +160,26 @@ TEST_F(OpenTest, replays_answers_whatever_preset_gave_them) {
     EXPECT_THROW(open_model(of_kind(PresetKind::replay), {}), UsageError);
 }
 
+TEST_F(OpenTest, a_model_that_nobody_named_is_told_from_another) {
+    const LmOptions options{.cache = folder_.path() / "cache"};
+    const auto list = [](const std::string& name) { return http_reply(200, R"({"data":[{"id":")" + name + R"("}]})"); };
+    const auto ask = [&](const LoopbackServer& server) {
+        Preset mine = preset(server);
+        mine.model = "";
+        return open_model(mine, options)->complete(asking("a"), {});
+    };
+    const LoopbackServer one({list("one"), http_reply(200, completion("1"))}), again({list("one")}),
+        two({list("two"), http_reply(200, completion("2"))});
+    EXPECT_EQ(ask(one).text, "1");
+    EXPECT_EQ(ask(two).text, "2") << "another model behind the same preset";
+    EXPECT_EQ(ask(again).text, "1");
+    EXPECT_TRUE(ask(again).cached);
+    const LoopbackServer silent({http_reply(404, "{}")});
+    Preset mine = preset(silent);
+    mine.model = "";
+    EXPECT_EQ(fault(*open_model(mine, options), asking("a")), "not_usable") << "nobody knows whose answer it would be";
+}
+
 TEST_F(OpenTest, answers_from_the_cache_whatever_the_address) {
     const LmOptions options{.cache = folder_.path() / "cache"};
     const LoopbackServer one({http_reply(200, completion("yes"))}), two({http_reply(200, completion("no"))});
@@ -285,6 +305,8 @@ TEST(Patience, tries_again_what_may_fare_better) {
         {{of(rate_limited, 7.0)}, 2, ""},
         {{of(rate_limited, 3600.0)}, 1, "rate_limited"},
         {std::vector<LmError>(9, of(server)), 4, "server"},
+        {std::vector<LmError>(9, of(unreachable)), 3, "unreachable"},
+        {{of(unreachable), of(unreachable)}, 3, ""},
         {std::vector<LmError>(9, of(timed_out)), 2, "timed_out"},
         {std::vector<LmError>(9, of(unreadable)), 2, "unreadable"},
         {{of(unauthorised)}, 1, "unauthorised"},

@@ -15,6 +15,7 @@ namespace recuda {
 namespace {
 
 constexpr size_t kTunerTurn = 4;
+constexpr size_t kMostKnown = 50;  // documents of kernels that the space has already
 
 class Mixer final : public Proposer {
  public:
@@ -137,8 +138,9 @@ class Retrieved final : public Proposer {
                                .family = task_.family,
                                .kinds = {"kernel", "candidate"},
                                .right = true,
-                               .at_most = at_most_};
-        for (const ShownDocument& document : documents_.find(query, true)) take(document);
+                               .at_most = at_most_ + kMostKnown};
+        for (const ShownDocument& document : documents_.find(query, true))
+            if (candidates_.size() < at_most_) take(document);
     }
 
     /// A document that is no kernel file of this op, or that the space has already, is left alone.

@@ -28,8 +28,8 @@ class Loopback:
 
 
 class ChatServer(Loopback):
-    """Plays one reply after another, the last one for ever. A play is a text, a status, or a function of the prompt that
-    returns one of the two; None hangs until the server closes."""
+    """Plays one reply after another, the last one for ever. A play is a text, a status, a whole reply,
+    or a function of the prompt that returns one of them; None hangs until the server closes."""
 
     def __init__(self, *plays):
         self.plays, self.asked, self.closing = list(plays), [], threading.Event()
@@ -49,7 +49,7 @@ class ChatServer(Loopback):
                 elif isinstance(play, int):
                     self.reply(play, {"error": {"message": f"status {play}"}})
                 else:
-                    self.reply(200, completion(play))
+                    self.reply(200, play if isinstance(play, dict) else completion(play))
 
             def do_GET(self):
                 self.reply(200, {"data": [{"id": "scripted"}]})
