@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,13 +35,30 @@ class StopPipe {
     std::stop_callback<std::function<void()>> callback_;
 };
 
-/// Feeds stdin and drains both outputs until they end, the deadline passes or stop is requested.
-void exchange(int& input, int output, int error, const ProcessOptions& options, ProcessResult& result) {
-    const Clock::time_point deadline = Clock::now() + seconds(options.deadline_s);
+/// A descriptor that can be read once the child has ended; -1 where the kernel has none.
+class EndOfChild {
+ public:
+    explicit EndOfChild(pid_t child) : descriptor_(static_cast<int>(::syscall(kPidfdOpen, child, 0))) {}
+    EndOfChild(const EndOfChild&) = delete;
+    ~EndOfChild() { close_descriptor(descriptor_); }
+    int descriptor() const { return descriptor_; }
+
+ private:
+    static constexpr long kPidfdOpen = 434;
+    int descriptor_;
+};
+
+/// Feeds stdin and drains both outputs until they end, the deadline passes or stop is requested. Once the child has
+/// ended, a grandchild that holds them is not waited for.
+void exchange(pid_t child, int& input, int output, int error, const ProcessOptions& options, ProcessResult& result) {
+    constexpr double kLinger = 0.5;
+    Clock::time_point deadline = Clock::now() + seconds(options.deadline_s);
+    const EndOfChild end(child);
+    bool has_ended = false;
     const StopPipe stop(options.stop);
     std::string_view unsent = options.input;
-    std::array<pollfd, 4> wanted{pollfd{input, POLLOUT, 0}, pollfd{output, POLLIN, 0}, pollfd{error, POLLIN, 0},
-                                 pollfd{stop.descriptor(), POLLIN, 0}};
+    std::array<pollfd, 5> wanted{pollfd{input, POLLOUT, 0}, pollfd{output, POLLIN, 0}, pollfd{error, POLLIN, 0},
+                                 pollfd{stop.descriptor(), POLLIN, 0}, pollfd{end.descriptor(), POLLIN, 0}};
     char part[1 << 16];
     while (wanted[1].fd >= 0 || wanted[2].fd >= 0) {
         if (unsent.empty()) {
@@ -50,8 +68,13 @@ void exchange(int& input, int output, int error, const ProcessOptions& options, 
         const int ready = ::poll(wanted.data(), wanted.size(), milliseconds_until(deadline));
         if (ready < 0 && errno == EINTR) continue;
         result.stopped = options.stop.stop_requested();
-        result.timed_out = ready <= 0 && !result.stopped;
-        if (result.stopped || result.timed_out) return;
+        result.timed_out = ready <= 0 && !result.stopped && !has_ended;
+        if (result.stopped || ready <= 0) return;
+        if (wanted[4].fd >= 0 && wanted[4].revents != 0) {
+            has_ended = true;
+            wanted[4].fd = -1;
+            deadline = std::min(deadline, Clock::now() + seconds(kLinger));
+        }
         if (wanted[0].fd >= 0 && wanted[0].revents != 0) {
             const ssize_t count = ::write(input, unsent.data(), std::min<size_t>(unsent.size(), 4096));
             if (count > 0)
@@ -93,7 +116,7 @@ ProcessResult run_process(const std::vector<std::string>& command, const Process
     close_descriptor(output.write);
     close_descriptor(error.write);
     ProcessResult result;
-    exchange(input.write, output.read, error.read, options, result);
+    exchange(child, input.write, output.read, error.read, options, result);
     // Its outputs may end before it does; grandchildren may outlive it. Both are bounded by the deadline, then the
     // group is killed.
     int status = 0;

@@ -23,6 +23,16 @@ TEST(Process, WaitsForOneThatClosesItsOutputsEarly) {
     EXPECT_EQ(run_process({"sh", "-c", "exec >&- 2>&-; sleep 0.1; exit 7"}).status, 7);
 }
 
+TEST(Process, IsNotWaitedForByTheOutputsThatAGrandchildHolds) {
+    const ProcessResult result = run_process({"sh", "-c", "sleep 600 & echo here; exit 3"}, {.deadline_s = 300});
+    EXPECT_FALSE(result.timed_out);
+    EXPECT_EQ(result.status, 3);
+    EXPECT_EQ(result.out, "here\n");
+    const std::string long_text(1 << 20, 'x');
+    EXPECT_EQ(run_process({"sh", "-c", "sleep 600 & cat"}, {.input = long_text, .output_limit_bytes = 1 << 21}).out,
+              long_text);
+}
+
 TEST(Process, IsKilledWithItsGroupAtTheDeadline) {
     const auto begin = std::chrono::steady_clock::now();
     const ProcessResult result = run_process({"sh", "-c", "sleep 60 & sleep 60"}, {.deadline_s = 0.2});
