@@ -40,12 +40,15 @@ void write_all(int descriptor, std::string_view text, const fs::path& path) {
 
 std::string shown(const fs::path& path) { return valid_utf8(path.native()); }
 
-std::string read_file(const fs::path& path, uint64_t limit_bytes) {
-    const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-    if (file.value < 0) throw Error("cannot read {}: {}", shown(path), reason());
+namespace {
+
+std::string read_opened(const fs::path& path, int flags, uint64_t limit_bytes) {
+    const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags)};
+    if (file.value < 0) throw Error("cannot read {}: {}", shown(path), errno == ELOOP ? "it is a link" : reason());
     struct stat facts {};
     if (::fstat(file.value, &facts) != 0) throw Error("cannot read {}: {}", shown(path), reason());
     if (S_ISDIR(facts.st_mode)) throw Error("cannot read {}: it is a folder", shown(path));
+    if (flags != 0 && !S_ISREG(facts.st_mode)) throw Error("cannot read {}: it is no regular file", shown(path));
     std::string text;
     if (S_ISREG(facts.st_mode)) text.reserve(static_cast<size_t>(facts.st_size));
     char part[1 << 16];
@@ -58,6 +61,14 @@ std::string read_file(const fs::path& path, uint64_t limit_bytes) {
         if (text.size() > limit_bytes)
             throw Error("cannot read {}: it is larger than {} bytes", shown(path), limit_bytes);
     }
+}
+
+}  // namespace
+
+std::string read_file(const fs::path& path, uint64_t limit_bytes) { return read_opened(path, 0, limit_bytes); }
+
+std::string read_own_file(const fs::path& path, uint64_t limit_bytes) {
+    return read_opened(path, O_NOFOLLOW | O_NONBLOCK, limit_bytes);
 }
 
 void write_atomically(const fs::path& path, std::string_view text) {

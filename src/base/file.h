@@ -10,6 +10,10 @@ namespace recuda {
 /// The whole file; throws Error when it is missing, a folder, unreadable or larger than `limit_bytes`.
 std::string read_file(const std::filesystem::path& path, uint64_t limit_bytes = uint64_t{1} << 32);
 
+/// The same of a file that lies in a folder which others may have filled: a link is not followed, and nothing but a
+/// regular file is read.
+std::string read_own_file(const std::filesystem::path& path, uint64_t limit_bytes = uint64_t{1} << 32);
+
 /// Writes through a temporary file in the same folder and a rename: readers see the old text or the new one, never a
 /// part.
 void write_atomically(const std::filesystem::path& path, std::string_view text);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -37,6 +38,17 @@ TEST(File, ReadErrorsNameThePath) {
     }
     std::ofstream(folder.path() / "big") << std::string(100, 'x');
     EXPECT_THROW(read_file(folder.path() / "big", 99), Error);
+}
+
+TEST(File, OfAFolderThatOthersFillIsAFileOfItsOwn) {
+    const TemporaryFolder folder;
+    write_atomically(folder.path() / "own", "mine");
+    EXPECT_EQ(read_own_file(folder.path() / "own"), "mine");
+    EXPECT_THROW(read_own_file(folder.path() / "own", 3), Error);
+    fs::create_symlink(folder.path() / "own", folder.path() / "link");
+    ASSERT_EQ(::mkfifo((folder.path() / "pipe").c_str(), 0600), 0);
+    for (const char* name : {"link", "pipe", "nothing", "."})
+        EXPECT_THROW(read_own_file(folder.path() / name), Error) << name;
 }
 
 TEST(File, AppendsLinesAndTakesBackWhatDidNotFit) {

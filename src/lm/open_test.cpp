@@ -2,6 +2,7 @@
 #include "lm/open.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -140,6 +141,24 @@ TEST_F(OpenTest, damaged_records_are_passed_over) {
     const LoopbackServer server({http_reply(200, completion("yes"))});
     EXPECT_EQ(fault(*open_model(preset(server), recorded()), asking("1")), "");
     EXPECT_TRUE(fs::exists(prompts / "0008.answer.md"));
+}
+
+TEST_F(OpenTest, a_record_holds_no_links_and_no_pipes) {
+    const fs::path prompts = folder_.path() / "prompts";
+    const auto ask = [&](const LoopbackServer& server) {
+        return fault(*open_model(preset(server), recorded()), asking("1"));
+    };
+    const LoopbackServer first({http_reply(200, completion("yes"))});
+    EXPECT_EQ(ask(first), "");
+    write_atomically(folder_.path() / "secret", "s");
+    fs::rename(prompts / "0001.answer.md", folder_.path() / "was");
+    fs::create_symlink(folder_.path() / "secret", prompts / "0001.answer.md");
+    EXPECT_EQ(fault(*open_model(of_kind(PresetKind::replay), {.replay = prompts}), asking("1")), "no_record");
+    fs::remove(prompts / "0001.json");
+    ASSERT_EQ(::mkfifo((prompts / "0001.json").c_str(), 0600), 0);
+    const LoopbackServer second({http_reply(200, completion("again"))});
+    EXPECT_EQ(ask(second), "");
+    EXPECT_EQ(read_file(prompts / "0002.answer.md"), "again");
 }
 
 TEST_F(OpenTest, replays_answers_whatever_preset_gave_them) {

@@ -67,7 +67,7 @@ fs::path Record::path(uint64_t number, const char* ending) const {
 void Record::read(uint64_t number) {
     constexpr uint64_t kLimitBytes = 64 << 20;
     try {
-        const Json facts = parse_json(read_file(path(number, ".json"), kLimitBytes), "");
+        const Json facts = parse_json(read_own_file(path(number, ".json"), kLimitBytes), "");
         by_digest_.emplace(facts.at("digest").get<std::string>(), number);
         by_question_.emplace(facts.at("question").get<std::string>(), number);
         Spending spent{.calls = facts.value("calls", uint64_t{0})};
@@ -82,8 +82,8 @@ void Record::read(uint64_t number) {
 
 std::optional<LmResponse> Record::answer(uint64_t number) const {
     try {
-        LmResponse response{.text = valid_utf8(read_file(path(number, ".answer.md")))};
-        const Json facts = parse_json(read_file(path(number, ".json")), "");
+        LmResponse response{.text = valid_utf8(read_own_file(path(number, ".answer.md")))};
+        const Json facts = parse_json(read_own_file(path(number, ".json")), "");
         response.reasoning = facts.value("reasoning", "");
         response.finish = facts.value("finish", "");
         response.model = facts.value("answered_by", "");

@@ -60,7 +60,7 @@ std::vector<AskedPrompt> asked_prompts(const RunFolder& folder) {
     for (const auto& entry : std::filesystem::directory_iterator(folder.path() / "prompts", problem)) {
         if (entry.path().extension() != ".json") continue;
         try {
-            const Json facts = parse_json(read_file(entry.path(), kMostFactsBytes), "a prompt's facts");
+            const Json facts = parse_json(read_own_file(entry.path(), kMostFactsBytes), "a prompt's facts");
             prompts.push_back(prompt_from(facts, entry.path().stem()));
         } catch (const std::exception&) {
             continue;  // a record is for people: what cannot be read of it is no reason to lose a report

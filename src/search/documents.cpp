@@ -43,7 +43,7 @@ ShownDocument document_from_json(const Json& json) {
 Documents::Documents(const KernelIndex& index, std::filesystem::path file) : index_(index), file_(std::move(file)) {
     std::error_code ignored;
     if (!std::filesystem::exists(file_, ignored)) return;
-    const std::string text = read_file(file_);
+    const std::string text = read_own_file(file_);
     for (const std::string_view line : split_lines(std::string_view(text).substr(0, text.rfind('\n') + 1))) {
         try {
             const Json json = Json::parse(line);

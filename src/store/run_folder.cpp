@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "store/store.h"
 
 namespace recuda {
@@ -44,6 +45,13 @@ bool is_run(const Json& json) {
            json.at("starts").is_array();
 }
 
+/// Where a candidate lies in a run's folder. What a line of the folder says of it is not gone by.
+std::string place_of(const Evaluation& evaluation) {
+    if (evaluation.digest.find_first_not_of("0123456789abcdef") != std::string::npos)
+        throw Error("{} is no digest", one_line(evaluation.digest, 80));
+    return fmt::format("candidates/{}{}", evaluation.digest, extension(evaluation.language));
+}
+
 /// The whole lines of evaluations.jsonl.
 std::vector<Evaluation> evaluations_of(const std::string& text, const fs::path& file) {
     std::vector<Evaluation> evaluations;
@@ -51,7 +59,9 @@ std::vector<Evaluation> evaluations_of(const std::string& text, const fs::path& 
     for (size_t end = text.find('\n'); end != std::string::npos; at = end + 1, end = text.find('\n', at)) {
         const std::string where = fmt::format("{}:{}", shown(file), evaluations.size() + 1);
         try {
-            evaluations.push_back(evaluation_from_json(parse_json(text.substr(at, end - at), where)));
+            Evaluation evaluation = evaluation_from_json(parse_json(text.substr(at, end - at), where));
+            evaluation.file = place_of(evaluation);
+            evaluations.push_back(std::move(evaluation));
         } catch (const Error& error) {
             throw Error("{}: a damaged line ({}); take it out, or name another folder with --out-dir", where,
                         error.what());
@@ -96,7 +106,7 @@ std::string RunFolder::read_run(Open how) {
     std::error_code ignored;
     if (!fs::exists(file, ignored))
         throw Error("{} has no run.json, so it cannot be resumed: name another folder with --out-dir", shown(path_));
-    std::string text = read_file(file);
+    std::string text = read_own_file(file);
     const Json json = parse_json(text, shown(file));
     if (!is_run(json)) throw Error("{} is no run's: name another folder with --out-dir", shown(file));
     if (const std::string task = json.at("task"); task != facts_.task)
@@ -111,7 +121,7 @@ void RunFolder::read_evaluations() {
     const fs::path file = path_ / "evaluations.jsonl";
     std::error_code problem;
     if (!fs::exists(file, problem)) return;
-    const std::string text = read_file(file);
+    const std::string text = read_own_file(file);
     recorded_ = evaluations_of(text, file);
     // What follows the last line end was cut off when the run was killed.
     const size_t whole = text.rfind('\n') + 1;
@@ -143,7 +153,7 @@ void RunFolder::record(Evaluation evaluation, const Candidate& candidate) {
     evaluation.parent = candidate.parent;
     evaluation.step = candidate.step;
     evaluation.language = name_of(candidate.file->language);
-    evaluation.file = fmt::format("candidates/{}{}", candidate.digest, extension(evaluation.language));
+    evaluation.file = place_of(evaluation);
     std::error_code ignored;
     if (!fs::exists(path_ / evaluation.file, ignored))
         write_atomically(path_ / evaluation.file, text_at(*candidate.file, candidate.point));
@@ -166,7 +176,7 @@ fs::path RunFolder::write_best(const Candidate& candidate) const {
 }
 
 void RunFolder::finish(const std::string& result) {
-    Json json = parse_json(read_file(path_ / "run.json"), "run.json");
+    Json json = parse_json(read_own_file(path_ / "run.json"), "run.json");
     json["result"] = parse_json(result, "the result");
     write_atomically(path_ / "run.json", dump(json, 2) + "\n");
     update_store(kLastStoreWait);
@@ -176,7 +186,7 @@ void RunFolder::finish(const std::string& result) {
 void RunFolder::update_store(double wait_s) {
     std::vector<StoredEvaluation> rows;
     for (size_t i = stored_; i < recorded_.size(); ++i)
-        rows.push_back(stored(run_, recorded_[i], read_file(path_ / recorded_[i].file)));
+        rows.push_back(stored(run_, recorded_[i], read_own_file(path_ / recorded_[i].file)));
     const std::vector<StoredRun> run{{.run = run_,
                                       .task = facts_.task,
                                       .preset = facts_.preset,
@@ -200,11 +210,11 @@ std::vector<Evaluation> recorded_in(const fs::path& folder) {
     const fs::path file = folder / "evaluations.jsonl";
     std::error_code ignored;
     if (!fs::exists(file, ignored)) throw Error("{} holds no run: there is no evaluations.jsonl", shown(folder));
-    return evaluations_of(read_file(file), file);
+    return evaluations_of(read_own_file(file), file);
 }
 
 Candidate candidate_in(const fs::path& folder, const Evaluation& evaluation) {
-    const fs::path file = folder / "candidates" / (evaluation.digest + extension(evaluation.language));
+    const fs::path file = folder / place_of(evaluation);
     auto kernel = std::make_shared<const KernelFile>(read_kernel_file(file));
     Candidate candidate = make_candidate(std::move(kernel), evaluation.tunables, evaluation.origin, evaluation.parent);
     candidate.step = evaluation.step;
