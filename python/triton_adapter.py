@@ -16,7 +16,7 @@ byte and the kernels' cubins one after another:
 
 Compiling a Triton file runs its Python. Each request is therefore a child of its own, forked from this warm process, which
 itself runs in the jail that cuda-rlm made (no files, no network, no signals to others). The child starts no process, writes no
-more than KEPT_BYTES, holds no descriptor but the one for its answer, and gives PTX alone: what is screened must be what runs, so another child, which runs nothing of the file,
+more than recuda_confinement.py lets it, holds no descriptor but the one for its answer, and gives PTX alone: what is screened must be what runs, so another child, which runs nothing of the file,
 assembles that PTX. What a child leaves running ends with this process: the answer then begins with "-", and is a failure.
 """
 
@@ -27,27 +27,17 @@ import io
 import json
 import linecache
 import os
-import platform
 import resource
-import select
 import shutil
 import signal
-import struct
 import sys
-import time
 import traceback
 
+from recuda_confinement import Excess, confine, read_answer
 from recuda_messages import read_message, write_message
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-PR_SET_SECCOMP = 22
-SECCOMP_MODE_FILTER = 2
-CLONE_THREAD = 0x10000
-KEPT_BYTES, KEPT_FILES = 1 << 30, 10000  # below the folder that a file's Python may write to
-OPEN_FILES, FILE_BYTES = 64, 1 << 26  # at once; of one file
-ANSWER_BYTES = 1 << 28
-LOOK_SECONDS = 0.2
 TICKET_BYTES = 32
 FAILED = b'{"ok": false'  # how json.dumps begins a failure
 
@@ -64,10 +54,6 @@ def warm(x, n, B: tl.constexpr):
 
 class Refused(Exception):
     """The request cannot be met; the message says why in the user's terms."""
-
-
-class Excess(Exception):
-    """The child does more than it may; the message says what."""
 
 
 # --- Compiling -------------------------------------------------------------------------------------------------------
@@ -254,42 +240,6 @@ def prctl(option, value):
     ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
-class Instruction(ctypes.Structure):
-    """sock_filter of linux/filter.h."""
-
-    _fields_ = [("code", ctypes.c_uint16), ("if_true", ctypes.c_uint8), ("if_false", ctypes.c_uint8), ("k", ctypes.c_uint32)]
-
-
-class Filter(ctypes.Structure):
-    """sock_fprog of linux/filter.h."""
-
-    _fields_ = [("length", ctypes.c_uint16), ("instructions", ctypes.POINTER(Instruction))]
-
-
-def confine_calls():
-    """Threads alone may be started from here on (RLIMIT_NPROC would not hold root), and no room on the disk is taken
-    without writing to it, which would be faster than anybody looks. The numbers of calls are those of the machine: what
-    comes by another architecture's is killed by the jail around us."""
-    load, equal, any_bit, answer = 0x20, 0x15, 0x45, 0x06
-    allow, refuse, is_missing = 0x7FFF0000, 0x50001, 0x50026  # errno EPERM, ENOSYS
-    clone, others = (56, (57, 58, 285)) if platform.machine() == "x86_64" else (220, (47,))  # fork, vfork, fallocate
-    clone3 = 435  # has its flags in memory; where it is missing, the C library takes clone
-    code = [(load, 0, 0, 0), (equal, 0, 1, clone3), (answer, 0, 0, is_missing)]
-    for call in others:
-        code += [(equal, 0, 1, call), (answer, 0, 0, refuse)]
-    code += [(equal, 0, 3, clone), (load, 0, 0, 16), (any_bit, 1, 0, CLONE_THREAD), (answer, 0, 0, refuse), (answer, 0, 0, allow)]
-    instructions = (Instruction * len(code))(*(Instruction(*one) for one in code))
-    program = Filter(len(code), instructions)
-    ctypes.CDLL(None).prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0)
-
-
-def confine():
-    """What holds for the child that runs the file's Python."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
-    confine_calls()
-
-
 def serve_in_child(work, request, descriptor, parent, errors):
     """The child's life: streams to nowhere, no descriptor of the parent's, its own limits, one answer."""
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -311,42 +261,6 @@ def tail(path, size=2000):
         file.seek(0, os.SEEK_END)
         file.seek(max(0, file.tell() - size))
         return file.read().decode(errors="replace").strip()
-
-
-def keeps_too_much(folder):
-    """Whether what lies below the folder is beyond its bounds."""
-    count = kept = 0
-    for place, folders, files in os.walk(folder):
-        count += len(folders) + len(files)
-        if count > KEPT_FILES:
-            return True
-        for name in files:
-            with contextlib.suppress(OSError):
-                kept += os.lstat(os.path.join(place, name)).st_blocks * 512
-        if kept > KEPT_BYTES:
-            return True
-    return False
-
-
-def read_answer(reader, folder):
-    """The child's message; None when it ended without a whole one. Looks at what the child writes all the while."""
-    answer, looks = bytearray(), 0
-    while True:
-        if time.monotonic() >= looks:
-            if keeps_too_much(folder):
-                raise Excess(f"the file writes more than {KEPT_BYTES >> 20} MiB or {KEPT_FILES} files")
-            looks = time.monotonic() + LOOK_SECONDS
-        if not select.select([reader], [], [], LOOK_SECONDS)[0]:
-            continue
-        part = os.read(reader, 1 << 20)
-        answer += part
-        size = struct.unpack_from("<I", answer)[0] if len(answer) >= 4 else 0
-        if size > ANSWER_BYTES:
-            raise Excess(f"the file's process gave an answer of more than {ANSWER_BYTES >> 20} MiB")
-        if len(answer) >= 4 + size and len(answer) >= 4:
-            return bytes(answer[4 : 4 + size])
-        if not part:
-            return None
 
 
 def answer_in_child(work, request, folder):

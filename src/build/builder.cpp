@@ -65,7 +65,7 @@ std::string cuda_setup(const Toolchain& chain) {
     return packed(setup);
 }
 
-std::string adapter_path() { return (home_folder() / "python" / "triton_adapter.py").string(); }
+std::string adapter_path(const char* file = "triton_adapter.py") { return (home_folder() / "python" / file).string(); }
 
 /// Triton's Python may read the system, its own folders and the adapter, and write to `folder`.
 std::string triton_setup(const TritonPython& python, const fs::path& folder) {
@@ -166,7 +166,7 @@ class PooledBuilder final : public Builder {
                 "no Python that can import triton was found: run ./setup, or install triton for python3 with pip");
         const char* ptxas = std::getenv("TRITON_PTXAS_PATH");
         return python->version + fingerprint(python->interpreter) + fingerprint(adapter_path()) +
-               (ptxas == nullptr ? "" : fingerprint(ptxas));
+               fingerprint(adapter_path("recuda_confinement.py")) + (ptxas == nullptr ? "" : fingerprint(ptxas));
     }
 
     WorkerPool& cuda_pool() {

@@ -11,12 +11,10 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "evaluation/words.h"
-#include "lm/loose_json.h"
 #include "lm/program.h"
 #include "search/choice.h"
 #include "search/space.h"
 #include "search/steps/answer.h"
-#include "search/steps/brief.h"
 #include "search/steps/diagnostics.h"
 #include "search/steps/program.h"
 
@@ -38,22 +36,6 @@ struct Ask {
     std::string step, parent;
     size_t repairs = 0;
 };
-
-/// The text that carries kernels; of a list of texts, which some models give, all of them as blocks.
-std::string kernels_of(const FieldValues& values) {
-    const auto found = values.find("kernel");
-    if (found == values.end() || !found->second.is_string()) return "";
-    const auto& text = found->second.get_ref<const std::string&>();
-    const std::optional<Json> list = trimmed(text).starts_with('[') ? read_loose_json(text) : std::nullopt;
-    if (!list || !list->is_array()) return text;
-    std::string blocks;
-    for (const Json& one : *list) {
-        if (!one.is_string()) return text;
-        const auto& block = one.get_ref<const std::string&>();
-        blocks += trimmed(block).starts_with("```") ? block + "\n" : fenced(block);
-    }
-    return blocks;
-}
 
 class Conversation final : public ModelProposer {
  public:

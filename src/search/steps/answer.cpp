@@ -1,11 +1,14 @@
 #include "search/steps/answer.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "kernel/source_text.h"
-#include "lm/adapter.h"
+#include "lm/loose_json.h"
 #include "search/space.h"
+#include "search/steps/brief.h"
 #include "task/task.h"
 
 namespace recuda {
@@ -63,6 +66,21 @@ bool is_for(const std::string& named, const std::string& task) {
 }
 
 }  // namespace
+
+std::string kernels_of(const FieldValues& values) {
+    const auto found = values.find("kernel");
+    if (found == values.end() || !found->second.is_string()) return "";
+    const auto& text = found->second.get_ref<const std::string&>();
+    const std::optional<Json> list = trimmed(text).starts_with('[') ? read_loose_json(text) : std::nullopt;
+    if (!list || !list->is_array()) return text;
+    std::string blocks;
+    for (const Json& one : *list) {
+        if (!one.is_string()) return text;
+        const auto& block = one.get_ref<const std::string&>();
+        blocks += trimmed(block).starts_with("```") ? block + "\n" : fenced(block);
+    }
+    return blocks;
+}
 
 std::vector<Draft> drafts_in(std::string_view text) {
     if (text.size() > kMostAnswerBytes)

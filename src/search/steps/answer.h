@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernel/kernel_file.h"
+#include "lm/adapter.h"
 
 namespace recuda {
 
@@ -21,6 +22,9 @@ struct Draft {
     std::string text;
     Language language = Language::cuda;
 };
+
+/// The text of an answer that carries kernels; of a list of texts, which some models give, all of them as blocks.
+std::string kernels_of(const FieldValues& values);
 
 /// At most kMostDrafts of them, in their order, each once. A text without any fence that has directives is one as a
 /// whole. Throws AnswerError where there is none, and for a text beyond kMostAnswerBytes.
