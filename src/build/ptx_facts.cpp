@@ -206,7 +206,7 @@ class Reader {
                 const auto read = [&](FactKind kind) { note(kind, fmt::format("{} {}", at_->opcode, token.text)); };
                 if (name == "clock" || name == "clock_hi" || name == "clock64") read(FactKind::clock);
                 if (name.starts_with("globaltimer")) read(FactKind::global_timer);
-                if (name == "gridid") read(FactKind::grid_id);
+                if (name == "gridid" || name == "current_graph_exec") read(FactKind::grid_id);
                 if (name == "smid" || name == "nsmid" || name == "warpid" || name == "nwarpid") read(FactKind::sm_id);
                 if (name.size() > 2 && name.starts_with("pm") && name[2] >= '0' && name[2] <= '7')
                     read(FactKind::performance_counter);

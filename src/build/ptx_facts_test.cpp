@@ -48,6 +48,7 @@ TEST(PtxFacts, OfSingleInstructions) {
         {"mov.u64 %rd1, %clock64;", FactKind::clock, "mov.u64 %clock64"},
         {"mov.u32 %r1, %globaltimer_lo;", FactKind::global_timer, "mov.u32 %globaltimer_lo"},
         {"mov.u64 %rd1, %gridid;", FactKind::grid_id, "mov.u64 %gridid"},
+        {"mov.u64 %rd1, %current_graph_exec;", FactKind::grid_id, "mov.u64 %current_graph_exec"},
         {"mov.u32 %r1, %smid;", FactKind::sm_id, "mov.u32 %smid"},
         {"mov.u32 %r1, %pm0;", FactKind::performance_counter, "mov.u32 %pm0"},
         {"nanosleep.u32 100;", FactKind::sleep, "nanosleep.u32"},

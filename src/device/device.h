@@ -103,6 +103,7 @@ struct Execution {
     std::string log;                           // "unsupported: opcode at line", the driver's words …
     std::string printed;                       // what the kernels printed with printf
     std::shared_ptr<const Counters> counters;  // vgpu only
+    std::vector<BufferId> stored;              // of RunOptions::inputs those that something was stored to (vgpu only)
     double gpu_ns = 0;                         // from the first launch to the end of the last by events; 0: unknown
 };
 
@@ -112,6 +113,7 @@ struct RunOptions {
     bool checks = true;      // vgpu: all checks on
     bool count = true;       // vgpu: counters on
     bool noise = false;      // cuda: work of our own in a stream beside it, which disturbs the order of its blocks
+    std::vector<BufferId> inputs{};  // vgpu: no launch may store to these, not even the bytes that they hold
 };
 
 /// What every run of a timed sequence must leave in a region.

@@ -39,14 +39,24 @@ double session_statistic(std::span<const double> candidate_ns, std::span<const d
 /// out.
 std::vector<double> balanced(std::span<const double> session_statistics);
 
+/// Correlation of each value with the next, in [-1, 1]; 0 where all are equal.
+double neighbours_correlation(std::span<const double> statistics);
+
+/// Whether neighbours are more alike than independent values come out in 2.5 % of all cases: the ratio drifts from
+/// session to session, and a t-test that takes them for independent would claim what the drift has done (at equality 5
+/// % FASTER with a drift of 2 % that keeps nine tenths of itself from one session to the next). Fewer than 8 values
+/// show nothing.
+bool are_dependent(std::span<const double> statistics);
+
 struct Proven {
     Comparing outcome = Comparing::inconclusive;
     double ratio = 0, low = 0, high = 0;  // baseline time / candidate time
 };
 
 /// FASTER where low > 1 / (1 - margin), SLOWER where high < 1 - margin, EQUIVALENT where both lie between; `level` is
-/// the chance of each bound to lie on the wrong side of the true ratio. Fewer than two values prove nothing: the
-/// interval is then (0, infinity).
+/// the chance of each bound to lie on the wrong side of the true ratio. Values that are dependent count as a single
+/// one: the interval is that of one value, not of their mean. Fewer than two values prove nothing: the interval is then
+/// (0, infinity).
 Proven proven(std::span<const double> session_statistics, double level, double margin = kProofMargin);
 
 /// Whether it is shown to be slower by less than kGuardMargin, or not slower at all.

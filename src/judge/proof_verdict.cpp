@@ -41,9 +41,15 @@ std::string evidence_of(const Proof& proof) {
 
 Comparison comparison(const Proof& proof, const std::vector<double>& statistics,
                       const std::map<std::string, int64_t, std::less<>>& axes) {
-    const Proven result = proven(balanced(statistics), proof.level, proof.margin);
+    const std::vector<double> pairs = balanced(statistics);
+    const Proven result = proven(pairs, proof.level, proof.margin);
     Comparison made{proof.baseline, result.outcome, result.ratio,       result.low,
                     result.high,    axes,           evidence_of(proof), true};
+    if (are_dependent(pairs))
+        made.evidence += fmt::format(
+            "; neighbouring sessions depend on each other (correlation {:.2f}), so all count as "
+            "one",
+            neighbours_correlation(pairs));
     if (!proof.unfit.empty()) made.outcome = Comparing::inconclusive;
     return made;
 }

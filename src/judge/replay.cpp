@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
+#include "judge/proof_statistics.h"
 #include "judge/proof_verdict.h"
+#include "judge/statistics.h"
 #include "task/task.h"
 
 namespace recuda {
@@ -44,6 +47,57 @@ bool depends_on_device(Outcome outcome) {
     return outcome == Outcome::unsupported || outcome == Outcome::impossible || outcome == Outcome::timed_out;
 }
 
+/// Terms on which a proof was tested that are not this judge's: whoever may choose them proves anything.
+std::vector<std::string> own_terms(const Proof& proof) {
+    std::vector<std::string> differences;
+    if (proof.promotion == 0 || !near(level_of(proof.promotion), proof.level))
+        differences.push_back(fmt::format("{}: level {:.4g} is recorded, which is not that of promotion {}",
+                                          proof.baseline, proof.level, proof.promotion));
+    if (!near(kProofMargin, proof.margin))
+        differences.push_back(
+            fmt::format("{}: margin {:.4g} is recorded, proofs have {}", proof.baseline, proof.margin, kProofMargin));
+    for (const WorkloadProof& workload : proof.workloads) {
+        std::set<uint64_t> seeds;
+        for (const ProofSession& session : workload.sessions)
+            if (!seeds.insert(session.seed).second) {
+                differences.push_back(fmt::format("{} at {}: two sessions have one seed, so one was taken twice",
+                                                  proof.baseline, shown(workload.axes)));
+                break;
+            }
+    }
+    return differences;
+}
+
+/// Times that are not the medians of their samples.
+std::vector<std::string> wrong_medians(const Evaluation& evaluation) {
+    std::vector<std::string> differences;
+    const auto check = [&](std::string_view what, double recorded, double computed) {
+        if (!near(computed, recorded))
+            differences.push_back(
+                fmt::format("{}: {:.6g} ns is recorded, its samples give {:.6g}", what, recorded, computed));
+    };
+    const auto check_measurement = [&](std::string_view whose, const Measurement& one) {
+        if (one.samples_ns.empty()) return;
+        const Median median = median_of(one.samples_ns);
+        const std::string where = fmt::format("the median of {}at {}", whose, shown(one.axes));
+        check(where, one.median_ns, median.value);
+        check("the lower bound of " + where, one.low_ns, median.low);
+        check("the upper bound of " + where, one.high_ns, median.high);
+        if (one.warm_ns && !one.warm_samples_ns.empty())
+            check("the warm median at " + shown(one.axes), *one.warm_ns, median_of(one.warm_samples_ns).value);
+    };
+    std::vector<double> medians;
+    for (const Measurement& one : evaluation.measurements) {
+        check_measurement("", one);
+        medians.push_back(one.median_ns);
+    }
+    for (const BaselineMeasurement& one : evaluation.baseline_measurements)
+        check_measurement(one.baseline + " ", one.measurement);
+    if (evaluation.median_ns && !medians.empty())
+        check("the median over all workloads", *evaluation.median_ns, geometric_mean(medians));
+    return differences;
+}
+
 }  // namespace
 
 std::vector<Comparison> recomputed(const Evaluation& evaluation) {
@@ -54,11 +108,16 @@ std::vector<Comparison> recomputed(const Evaluation& evaluation) {
 }
 
 std::vector<std::string> miscalculated(const Evaluation& evaluation) {
-    std::vector<std::string> differences;
+    std::vector<std::string> differences = wrong_medians(evaluation);
+    for (const Proof& proof : evaluation.proofs)
+        for (std::string& one : own_terms(proof)) differences.push_back(std::move(one));
     const std::vector<Comparison> computed = recomputed(evaluation);
     for (const Comparison& stored : evaluation.comparisons) {
-        if (!stored.proof || std::isnan(stored.ratio)) continue;
+        if (!stored.proof) continue;
         const Comparison* const now = same(computed, stored);
+        // A baseline that could not be timed has no numbers, and then nothing is claimed.
+        const bool claims = stored.outcome != Comparing::inconclusive || stored.ships.value_or(false);
+        if (now == nullptr && std::isnan(stored.ratio) && !claims) continue;
         if (now == nullptr)
             differences.push_back(fmt::format("{}: there are no samples for {}", place(stored), words(stored)));
         else if (now->outcome != stored.outcome || now->ships != stored.ships || !near(now->ratio, stored.ratio) ||

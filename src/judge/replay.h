@@ -12,8 +12,9 @@ namespace recuda {
 /// The comparisons that follow from the raw samples of the evaluation's proofs.
 std::vector<Comparison> recomputed(const Evaluation& evaluation);
 
-/// Where recorded comparisons are not what their samples say: verdicts, and ratios and bounds beyond rounding. One line
-/// each; empty where all agree.
+/// Where a record is not what its samples say: verdicts, ratios and bounds of comparisons, medians of measurements, all
+/// beyond rounding; and where a proof was tested on other terms than this judge's (level of its promotion, margin), or
+/// holds a session twice. One line each; empty where all agree.
 std::vector<std::string> miscalculated(const Evaluation& evaluation);
 
 /// Where a second judgement contradicts the first. Outcomes must be equal, unless one device could not run it or only

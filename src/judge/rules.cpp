@@ -22,7 +22,7 @@ std::string_view own_rule(const Fact& fact, const Op& op) {
             return fact.own ? "reads a clock or a counter of the GPU: a result may not hang on when it is computed"
                             : "";
         case FactKind::grid_id:
-            return "reads the number of the launch: a result may not hang on how often a kernel has run";
+            return "reads which launch this is: a result may not hang on how, or how often, a kernel is run";
         case FactKind::l2_residency:
             return "asks the L2 to keep data beyond the launch: its times would not be those of cold data";
         case FactKind::float_atomic:

@@ -4,7 +4,8 @@
 //   clock, global_timer, performance_counter   the time, read to decide what to do; libcu++'s waits read it too, deep
 //   in
 //                                              a header, to sleep between two looks: those are let through
-//   grid_id        the number of the launch: right in the first hundred, idle afterwards
+//   grid_id        which launch this is: its number (right in the first hundred, idle afterwards) or its graph (a
+//                  timed run lies in one)
 //   l2_residency   L2::evict_last: what stays in the L2 from one run to the next makes cold times warm ones
 //   float_atomic   in an exact op alone: sums in no fixed order
 //

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/error.h"
@@ -16,6 +17,10 @@ namespace {
 constexpr std::byte kPoison{0xff}, kOtherPoison{0x5a};
 constexpr unsigned kDeterminismRuns = 5;  // of an exact task on a GPU
 constexpr size_t kLogBytes = 8 << 10;
+// Workspace of one workload. The virtual GPU's lies in the host's memory, twice (bytes, and whether they were written),
+// and a filter has a thread a core; on a GPU the inputs of all cases must find room beside it.
+constexpr uint64_t kMostVirtualScratchBytes = uint64_t{512} << 20;
+constexpr uint64_t kScratchShare = 4;  // of a GPU's memory
 
 /// What one input showed.
 struct Shown {
@@ -69,6 +74,7 @@ class WorkloadRun {
             shown.log = error.what();
             return shown;
         };
+        if (Shown refused = too_much_scratch(); refused.outcome != Outcome::correct) return refused;
         try {
             if (!scratch_) scratch_.emplace(device_, program_.plan(workload_), Guard::after);
         } catch (const DeviceLost&) {
@@ -91,6 +97,20 @@ class WorkloadRun {
         return {};
     }
 
+    /// What no device can hold beside everything else must not be tried: it would take the whole run with it.
+    Shown too_much_scratch() const {
+        uint64_t bytes = 0;
+        for (const PlannedScratch& scratch : program_.plan(workload_).scratch)
+            bytes += std::min(scratch.bytes, std::numeric_limits<uint64_t>::max() - bytes);
+        const bool is_virtual = device_.info().kind == DeviceKind::vgpu;
+        const uint64_t most = is_virtual ? kMostVirtualScratchBytes : device_.info().memory_bytes / kScratchShare;
+        if (bytes <= most || most == 0) return {};
+        Shown shown{.outcome = is_virtual ? Outcome::unsupported : Outcome::launch_refused};
+        shown.log = is_virtual ? fmt::format("unsupported: {} bytes of scratch; the virtual GPU has {}", bytes, most)
+                               : fmt::format("{} bytes of scratch are more than a quarter of the GPU's memory", bytes);
+        return shown;
+    }
+
     Shown first_run(Case& one, Battery battery) {
         Shown shown =
             run(one, kPoison,
@@ -98,6 +118,11 @@ class WorkloadRun {
         if (shown.outcome != Outcome::correct) return shown;
         first_ = cases_.read_written(one);
         if (const std::string changed = cases_.changed_input(one); !changed.empty()) return wrong(changed);
+        if (!stored_input_.empty())
+            return wrong(
+                fmt::format("the input {} was overwritten, if only with what it held before: whoever reads it "
+                            "at the same time may see anything",
+                            stored_input_));
         if (may_be_unwritten(first_)) {
             Shown second = run(one, kOtherPoison, {.deadline_s = deadline_s(one), .checks = true, .count = false});
             if (second.outcome != Outcome::correct) return second;
@@ -197,10 +222,16 @@ class WorkloadRun {
         return shown;
     }
 
-    Shown run(Case& one, std::byte poison, const RunOptions& options) {
+    Shown run(Case& one, std::byte poison, RunOptions options) {
         cases_.reset(one, poison);
         scratch_->reset(poison);
+        for (const TensorSpec& input : task_.op->inputs)
+            if (!input.inout) options.inputs.push_back(one.buffers.at(input.name));
         Execution execution = device_.run(launches_, options);
+        stored_input_.clear();
+        for (const TensorSpec& input : task_.op->inputs)
+            if (std::ranges::find(execution.stored, one.buffers.at(input.name)) != execution.stored.end())
+                stored_input_ = input.name;
         return {execution.outcome,
                 {},
                 std::move(execution.reports),
@@ -281,6 +312,7 @@ class WorkloadRun {
     std::optional<Scratch> scratch_;
     std::vector<Launch> launches_;
     Outputs first_;
+    std::string stored_input_;  // to which the last run stored, "" where to none (seen on the virtual GPU alone)
 };
 
 /// Adds reports so that one stands for each check at each line.

@@ -21,7 +21,7 @@ enum class FactKind {
     float_atomic,           // additions of floats in no fixed order
     clock,                  // %clock, %clock64
     global_timer,           // %globaltimer
-    grid_id,                // %gridid: the number of the launch
+    grid_id,                // %gridid, %current_graph_exec: which launch this is
     performance_counter,    // %pm…, pmevent
     sm_id,                  // %smid, %warpid: where a thread runs
     sleep,                  // nanosleep

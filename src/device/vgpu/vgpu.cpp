@@ -272,6 +272,11 @@ Execution Vgpu::run(std::span<const Launch> launches, const RunOptions& options)
     const auto span = std::chrono::duration<double>(std::clamp(options.deadline_s, 0.0, 1e6));
     const auto deadline =
         std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(span);
+    for (const BufferId input : options.inputs) {
+        Buffer& buffer = buffer_at(input, 0, 0);
+        buffer.is_input = true;
+        buffer.stored = false;
+    }
     for (const Launch& launch : launches) {
         Counters own;
         try {
@@ -290,6 +295,11 @@ Execution Vgpu::run(std::span<const Launch> launches, const RunOptions& options)
         if (execution.outcome != Outcome::correct) break;
     }
     ++runs_;
+    for (const BufferId input : options.inputs) {
+        Buffer& buffer = memory_.at(input);
+        buffer.is_input = false;
+        if (buffer.stored) execution.stored.push_back(input);
+    }
     execution.counters = std::move(counters);
     return execution;
 }

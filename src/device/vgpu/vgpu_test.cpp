@@ -44,6 +44,21 @@ TEST(Vgpu, AddsVectorsAndCountsTraffic) {
     EXPECT_EQ(line.global_write.bytes, 400u);
 }
 
+TEST(Vgpu, TellsWhichInputsWereStoredTo) {
+    Machine machine("kernels");
+    machine.buffer("a", iota<float>(32));
+    machine.buffer("b", std::vector<float>(32));
+    const Argument a = machine.at("a"), b = machine.at("b");
+    const auto stored = [&](const Argument& to, std::vector<BufferId> inputs) {
+        return machine.run("add", {1}, {32}, {a, b, to, Machine::value(32)}, 0, {.inputs = std::move(inputs)}).stored;
+    };
+    // Adding zero leaves every bit as it was.
+    EXPECT_THAT(stored(a, {a.buffer, b.buffer}), ElementsAreArray({a.buffer}));
+    EXPECT_TRUE(stored(a, {b.buffer}).empty());
+    EXPECT_TRUE(stored(a, {}).empty());
+    EXPECT_THAT(machine.values<float>("a", 32), ElementsAreArray(iota<float>(32)));
+}
+
 TEST(Vgpu, NormalisesRows) {
     constexpr int kRows = 5, kWidth = 700;
     std::vector<uint16_t> x, w;

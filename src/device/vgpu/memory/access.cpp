@@ -100,6 +100,7 @@ bool reach_buffer(Warp& warp, const Instruction& in, Buffer& buffer, const uint6
         if (intent == Intent::write) mark_written(buffer, address, active, width, pattern);
     }
     if (intent == Intent::write) ++warp.block->changes;
+    if (buffer.is_input && intent != Intent::read) buffer.stored.store(true, std::memory_order_relaxed);
     Tally& tally = warp.block->worker->tally;
     if (tally.on) {
         const uint64_t bytes = uint64_t{width} * std::popcount(active),

@@ -2,6 +2,7 @@
 // were written.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,9 +20,11 @@ struct Buffer {
     std::string name;
     uint64_t base = 0, size = 0;
     std::byte* data = nullptr;
-    uint8_t* shadow = nullptr;          // a byte a byte, 1 where written; null once all of the buffer is
-    bool constant = false;              // module variables in .const space
-    bool of_module = false;             // a variable of a module
+    uint8_t* shadow = nullptr;  // a byte a byte, 1 where written; null once all of the buffer is
+    bool constant = false;      // module variables in .const space
+    bool of_module = false;     // a variable of a module
+    bool is_input = false;      // no launch may store to it, and `stored` says whether one has
+    std::atomic<bool> stored{false};
     bool followed = true;               // the launch may write it: its accesses are followed for races
     std::unique_ptr<RaceShadow> races;  // null until then
 
