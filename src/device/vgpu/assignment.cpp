@@ -180,6 +180,8 @@ class Analysis {
             if (watched[r]) watched_[r] = 0;
     }
 
+    std::optional<uint32_t> slot_of(uint32_t offset) const;
+    void join(const ptx::Statement& statement, Tracked& tracked) const;
     std::unique_ptr<Tracked> track(uint32_t statement);
     void wrap();
 
@@ -213,21 +215,34 @@ void each_register(ProgramDecoder& decoder, const ptx::Operand& operand, Registe
     }
 }
 
+std::optional<uint32_t> Analysis::slot_of(uint32_t offset) const {
+    const auto number = numbers_.find(offset);
+    if (number == numbers_.end()) return std::nullopt;
+    const auto watched = watched_.find(number->second);
+    return watched == watched_.end() ? std::nullopt : std::optional(watched->second);
+}
+
+/// Compilers make `a && b` an `and` of both, where b need not be defined when a is false.
+void Analysis::join(const ptx::Statement& statement, Tracked& tracked) const {
+    const bool conjunction = statement.opcode() == "and";
+    if ((!conjunction && statement.opcode() != "or") || statement.operands.size() != 3) return;
+    const uint32_t bytes = ptx::size_bytes(ptx::type_named(statement.parts.back()));
+    for (uint32_t i = 0; i < 2; ++i) {
+        const ptx::Operand& operand = statement.operands[i + 1];
+        if (operand.kind != ptx::Operand::Kind::name || !decoder_.is_register(operand.text)) return;
+        const auto [offset, type] = decoder_.register_of(operand);
+        tracked.joined[i] = {offset, ptx::size_bytes(type), operand.negated, slot_of(offset)};
+        if (tracked.joined[i].bytes != bytes) return;
+    }
+    tracked.join = conjunction ? Tracked::Join::conjunction : Tracked::Join::disjunction;
+}
+
 std::unique_ptr<Tracked> Analysis::track(uint32_t i) {
     const ptx::Statement& statement = body_[i];
     auto tracked = std::make_unique<Tracked>();
-    const auto slot_of = [&](uint32_t offset) -> std::optional<uint32_t> {
-        const auto number = numbers_.find(offset);
-        if (number == numbers_.end()) return std::nullopt;
-        const auto watched = watched_.find(number->second);
-        return watched == watched_.end() ? std::nullopt : std::optional(watched->second);
-    };
     const bool sink = is_sink(statement), shuffle = statement.opcode() == "shfl";
     std::vector<RegisterPlace> sources, results;
-    if (statement.guard.kind == ptx::Operand::Kind::name)
-        if (const auto slot = slot_of(program_offset(statement.guard)))
-            tracked->sources.push_back({*slot, 0xffff, 0}), sources.emplace_back();
-    const size_t computed = tracked->sources.size();
+    if (statement.guard.kind == ptx::Operand::Kind::name) tracked->guard = slot_of(program_offset(statement.guard));
     each_operand(statement, [&](const ptx::Operand& operand, uint32_t index, bool destination) {
         each_register(decoder_, operand, {.index = index}, [&](uint32_t offset, const RegisterPlace& place) {
             const auto slot = slot_of(offset);
@@ -245,11 +260,11 @@ std::unique_ptr<Tracked> Analysis::track(uint32_t i) {
     });
     for (size_t r = 0; r < results.size() && !sink; ++r) {
         if (shuffle && results[r].bytes == 0) continue;  // whether it was inside its segment
-        for (size_t s = computed; s < sources.size(); ++s)
+        for (size_t s = 0; s < sources.size(); ++s)
             if (tracked->sources[s].decisive == 0)
                 tracked->results[r].needs.emplace_back(s, byte_flow(statement, results[r], sources[s]));
     }
-    if (tracked->sources.empty() && tracked->results.empty()) return nullptr;
+    if (!tracked->guard && tracked->sources.empty() && tracked->results.empty()) return nullptr;
     tracked->copies = statement.opcode() == "mov" && statement.operands.size() == 2;
     tracked->shuffles = shuffle;
     if (statement.opcode() == "selp" && statement.operands.size() == 4 &&
@@ -258,6 +273,7 @@ std::unique_ptr<Tracked> Analysis::track(uint32_t i) {
         tracked->chooser = program_offset(statement.operands[3]);
         tracked->swapped = statement.operands[3].negated;
     }
+    join(statement, *tracked);
     return tracked;
 }
 
@@ -274,6 +290,7 @@ void Analysis::wrap() {
         Instruction& in = program.code[first_ + i];
         tracked->run = in.run;
         in.run = run_tracked;
+        in.guard_tracked = tracked->guard.has_value();
         program.tracked[in.index] = std::move(tracked);
     }
 }

@@ -20,6 +20,10 @@ inline constexpr uint32_t kStateBytes = 8;  // a lane
 /// Wraps the instructions of the function just decoded that touch registers which may be read before they are written.
 void track_assignments(ProgramDecoder& decoder);
 
+/// Reports lanes of `active` in which an instruction's guard, which decides also where it is false, is not defined;
+/// true where some are. (tracked.cpp)
+bool report_guard(Warp& warp, const Instruction& in, Mask active);
+
 /// Runs an instruction that is tracked. (tracked.cpp)
 void run_tracked(Warp& warp, const Instruction& in, Mask active);
 

@@ -96,7 +96,23 @@ INSTANTIATE_TEST_SUITE_P(
              3, 16},
         Case{"which_lane", "shfl.sync.idx.b32 %r4, %r1, %r9, 31, -1;\ncvt.u16.u32 %h2, %r4;", 1},
         Case{"an_address", "ld.global.b16 %h2, [%rd9];", 1},
-        Case{"written_after_all", "@%p1 mov.u16 %h9, 1;\n@%p1 mov.u16 %h2, %h9;"}),
+        Case{"written_after_all", "@%p1 mov.u16 %h9, 1;\n@%p1 mov.u16 %h2, %h9;"},
+        // Registers that nobody wrote are 0: a guard decides where it is false too.
+        Case{"false_guard", "@%p2 mov.u16 %h2, 1;", 1}, Case{"true_guard", "@!%p2 mov.u16 %h2, 1;", 1},
+        Case{"false_branch", "setp.ne.u32 %p2, %r9, 0;\n@%p2 bra END;\nmov.u16 %h2, 1;\nEND:", 1},
+        Case{"partly_set_guard", "@%p1 setp.eq.u32 %p2, %r1, 0;\n@%p2 mov.u16 %h2, 1;", 2, 16},
+        // a && b, a || b: one operand may settle it.
+        Case{"false_and", "setp.gt.u32 %p3, %r1, 99;\nand.pred %p3, %p3, %p2;\n@%p3 mov.u16 %h2, 1;"},
+        Case{"and_false", "setp.gt.u32 %p3, %r1, 99;\nand.pred %p3, %p2, %p3;\n@!%p3 mov.u16 %h2, 1;"},
+        Case{"half_of_an_and", "and.pred %p3, %p1, %p2;\n@%p3 mov.u16 %h2, 1;", 1, 16},
+        Case{"half_of_an_or", "or.pred %p3, %p2, %p1;\n@%p3 mov.u16 %h2, 1;", 1, 16},
+        Case{"true_or", "setp.lt.u32 %p3, %r1, 99;\nor.pred %p3, %p2, %p3;\n@%p3 mov.u16 %h2, 1;"},
+        Case{"both_undefined", "and.pred %p3, %p2, %p2;\n@%p3 mov.u16 %h2, 1;", 1},
+        Case{"exclusive_or", "xor.pred %p3, %p1, %p2;\n@%p3 mov.u16 %h2, 1;", 1},
+        Case{"guarded_half", "@%p1 setp.eq.u32 %p2, %r1, 0;\nand.pred %p3, %p1, %p2;\n@%p3 mov.u16 %h2, 1;"},
+        Case{"zeros_and", "mov.u16 %h3, 0;\nand.b16 %h2, %h3, %h9;"},
+        Case{"ones_or", "mov.b16 %h3, 0xff00;\nor.b16 %h4, %h9, %h3;\nshr.u16 %h2, %h4, 8;"},
+        Case{"ones_or_below", "mov.b16 %h3, 0xff00;\nor.b16 %h2, %h9, %h3;", 2}),
     [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <random>
 #include <utility>
 
+#include "device/vgpu/assignment.h"
 #include "device/vgpu/cluster.h"
 #include "device/vgpu/memory/layout.h"
 
@@ -46,8 +47,11 @@ void run_group(Warp& warp, const Instruction* code, Tally::Executed* executed) {
     while (warp.pc < warp.limit) {
         const Instruction& in = code[warp.pc++];
         Mask active = warp.active;
-        if (in.guard != Instruction::kNoGuard)
+        if (in.guard != Instruction::kNoGuard) {
+            if (in.guard_tracked && report_guard(warp, in, active)) [[unlikely]]
+                return;
             active &= in.guard_negated ? ~warp.predicate(in.guard) : warp.predicate(in.guard);
+        }
         if constexpr (kCount) {
             ++executed[in.index].warps;
             // A branch is run by all lanes, whether they take it or not.

@@ -53,8 +53,9 @@ struct Instruction {
              e = 0;             // byte offsets into the register file (registers, predicates and constants alike)
     uint32_t guard = kNoGuard;  // offset of the guard's predicate
     bool guard_negated = false;
-    bool unread = false;     // an atomic or a test whose result nothing uses
-    bool read_only = false;  // a load of what the launch must not write
+    bool guard_tracked = false;  // its predicate may be undefined (assignment.h)
+    bool unread = false;         // an atomic or a test whose result nothing uses
+    bool read_only = false;      // a load of what the launch must not write
     Mix mix = Mix::integer;
     uint8_t mode = 0;       // free for the handler (rounding, comparison, …)
     uint8_t width = 0;      // free for the handler (bytes)

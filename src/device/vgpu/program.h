@@ -4,11 +4,13 @@
 // checks.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -133,6 +135,17 @@ struct Tracked {
     bool selects = false;   // of operands 1 and 2 the one that predicate `chooser` chooses counts
     uint32_t chooser = 0;
     bool swapped = false;  // the chooser is negated
+    /// Operand 1 or 2 of an `and` or `or`, which may settle the result alone.
+    struct Joined {
+        uint32_t offset = 0;
+        uint32_t bytes = 0;  // of the register; 0: a predicate
+        bool negated = false;
+        std::optional<uint32_t> slot;  // none: it is always defined
+    };
+    enum class Join : uint8_t { none, conjunction, disjunction };
+    Join join = Join::none;
+    std::array<Joined, 2> joined;
+    std::optional<uint32_t> guard;  // the guard's state
     std::vector<Source> sources;
     std::vector<Result> results;
 };

@@ -26,6 +26,14 @@ uint32_t undefined_bytes(Warp& warp, const Tracked& tracked, Mask active) {
     return all;
 }
 
+void report(Warp& warp, const Instruction& in, Mask lanes, uint32_t origin) {
+    const Instruction& first = origin == kUnused ? in : warp.block->program().code[origin - 1];
+    warp.fault(first, lanes,
+               {.check = Check::uninitialised,
+                .message = "a register is used before anything is written to it",
+                .buffer = ""});
+}
+
 /// Reports lanes in which a byte that decides something is not defined, and what used it first; true where some are.
 bool report_use(Warp& warp, const Instruction& in, const Tracked& tracked, Mask lanes) {
     uint32_t origin = 0;
@@ -40,12 +48,22 @@ bool report_use(Warp& warp, const Instruction& in, const Tracked& tracked, Mask 
         }
     }
     if (undefined == 0) return false;
-    const Instruction& first = origin == kUnused ? in : warp.block->program().code[origin - 1];
-    warp.fault(first, undefined,
-               {.check = Check::uninitialised,
-                .message = "a register is used before anything is written to it",
-                .buffer = ""});
+    report(warp, in, undefined, origin);
     return true;
+}
+
+/// Bytes of an `and` or `or` that this operand alone settles in a lane.
+uint32_t settled_bytes(Warp& warp, Tracked::Join join, const Tracked::Joined& operand, uint32_t lane) {
+    const uint32_t undefined = operand.slot ? state_at(warp, *operand.slot)->bytes[lane] : 0;
+    const bool any = join == Tracked::Join::disjunction;
+    if (operand.bytes == 0) {
+        const bool value = (warp.predicate(operand.offset) >> lane & 1) != operand.negated;
+        return undefined == 0 && value == any ? ~0u : 0;
+    }
+    uint32_t settled = 0;
+    const std::byte* value = warp.registers + operand.offset + lane * operand.bytes;
+    for (uint32_t j = 0; j < operand.bytes; ++j) settled |= value[j] == std::byte(any ? 0xff : 0) ? 1u << j : 0;
+    return settled & ~undefined;
 }
 
 /// The state of a result by what it needs.
@@ -60,6 +78,8 @@ void follow(Warp& warp, const Instruction& in, const Tracked& tracked, const Tra
             if (tracked.selects && source.operand <= 2 && (source.operand == 1) != ((first >> lane & 1) != 0)) continue;
             uint32_t bytes = 0;
             for (uint32_t j = 0; j < kMostRegisterBytes; ++j) bytes |= (from.bytes[lane] & map[j]) != 0 ? 1u << j : 0;
+            if (tracked.join != Tracked::Join::none && (source.operand == 1 || source.operand == 2))
+                bytes &= ~settled_bytes(warp, tracked.join, tracked.joined[2 - source.operand], lane);
             if (bytes == 0) continue;
             const bool unused = from.origin[lane] == kUnused && !tracked.copies;
             if (to.bytes[lane] == 0) to.origin[lane] = unused ? in.index + 1 : from.origin[lane];
@@ -69,6 +89,16 @@ void follow(Warp& warp, const Instruction& in, const Tracked& tracked, const Tra
 }
 
 }  // namespace
+
+bool report_guard(Warp& warp, const Instruction& in, Mask active) {
+    const State& state = *state_at(warp, *warp.block->program().tracked[in.index]->guard);
+    Mask undefined = 0;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) undefined |= state.bytes[lane] != 0 ? Mask{1} << lane : 0;
+    undefined &= active;
+    if (undefined == 0) return false;
+    report(warp, in, undefined, state.origin[first_lane(undefined)]);
+    return true;
+}
 
 void run_tracked(Warp& warp, const Instruction& in, Mask active) {
     const Tracked& tracked = *warp.block->program().tracked[in.index];
