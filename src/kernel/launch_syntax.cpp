@@ -52,9 +52,13 @@ std::optional<NamedPiece> named(const Piece& piece) {
     return NamedPiece{std::move(name), part(piece, equals + 1, text.size())};
 }
 
-/// One to three expressions, or one in no brackets.
-std::vector<Piece> size_of(const Piece& piece, const char* what) {
+/// One to three expressions, in brackets behind `dim3` or nothing, or one in no brackets.
+std::vector<Piece> size_of(Piece piece, const char* what) {
+    constexpr std::string_view kWord = "dim3";
     if (piece.text.empty()) throw SyntaxError(piece.at, fmt::format("{} is missing", what));
+    const size_t open = piece.text.find_first_not_of(" \t", kWord.size());
+    if (piece.text.starts_with(kWord) && open != std::string::npos && piece.text[open] == '(')
+        piece = part(piece, open, piece.text.size());
     std::vector<Piece> parts{piece};
     if (piece.text[0] == '(' && closing(piece, 0) == piece.text.size() - 1)
         parts = split_arguments(part(piece, 1, piece.text.size() - 1));

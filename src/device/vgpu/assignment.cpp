@@ -222,13 +222,16 @@ std::optional<uint32_t> Analysis::slot_of(uint32_t offset) const {
     return watched == watched_.end() ? std::nullopt : std::optional(watched->second);
 }
 
-/// Compilers make `a && b` an `and` of both, where b need not be defined when a is false.
+/// Compilers make `a && b` an `and` of both, where b need not be defined when a is false. What a comparison is joined
+/// with may settle it too.
 void Analysis::join(const ptx::Statement& statement, Tracked& tracked) const {
-    const bool conjunction = statement.opcode() == "and";
-    if ((!conjunction && statement.opcode() != "or") || statement.operands.size() != 3) return;
-    const uint32_t bytes = ptx::size_bytes(ptx::type_named(statement.parts.back()));
+    const bool compares = statement.opcode() == "setp";
+    const auto joins = [&](std::string_view how) { return compares ? statement.has(how) : statement.opcode() == how; };
+    const bool conjunction = joins("and");
+    if ((!conjunction && !joins("or")) || statement.operands.size() != (compares ? 4 : 3)) return;
+    const uint32_t bytes = compares ? 0 : ptx::size_bytes(ptx::type_named(statement.parts.back()));
     for (uint32_t i = 0; i < 2; ++i) {
-        const ptx::Operand& operand = statement.operands[i + 1];
+        const ptx::Operand& operand = statement.operands[compares ? 3 : i + 1];
         if (operand.kind != ptx::Operand::Kind::name || !decoder_.is_register(operand.text)) return;
         const auto [offset, type] = decoder_.register_of(operand);
         tracked.joined[i] = {offset, ptx::size_bytes(type), operand.negated, slot_of(offset)};

@@ -135,7 +135,8 @@ struct Tracked {
     bool selects = false;   // of operands 1 and 2 the one that predicate `chooser` chooses counts
     uint32_t chooser = 0;
     bool swapped = false;  // the chooser is negated
-    /// Operand 1 or 2 of an `and` or `or`, which may settle the result alone.
+    /// Operand 1 or 2 of an `and` or `or`, which may settle the result alone; for a comparison both are the predicate
+    /// that it is joined with.
     struct Joined {
         uint32_t offset = 0;
         uint32_t bytes = 0;  // of the register; 0: a predicate

@@ -160,7 +160,7 @@ uint32_t special_value(const Warp& warp, Special special, uint32_t lane) {
         case Special::workspace_low:
             return static_cast<uint32_t>(launch.workspace);
         case Special::is_explicit_cluster:
-            return cluster.volume() > 1;
+            return cluster.volume() > 1 ? kFullMask : 0;  // a predicate: all lanes in a word
         case Special::zero:
             return 0;
     }

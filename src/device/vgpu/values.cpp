@@ -161,6 +161,11 @@ uint32_t ProgramDecoder::predicate(const ptx::Operand& operand) {
                           .bits = operand.kind == Kind::none || operand.bits ? kFullMask : 0};
         return add(constant, ptx::Type::pred);
     }
+    if (operand.text == "%is_explicit_cluster") {
+        Constant constant{.kind = Constant::Kind::special};
+        constant.which = static_cast<uint32_t>(Special::is_explicit_cluster);
+        return add(constant, ptx::Type::u32);
+    }
     const Register found = register_of(operand);
     if (found.type != ptx::Type::pred) throw Unsupported(fmt::format("'{}' is not a predicate", operand.text));
     return found.offset;

@@ -11,9 +11,10 @@
 namespace recuda::vgpu {
 
 Fault misaligned(std::string name, int64_t offset, uint32_t width) {
+    const char* what = offset % width == 0 ? " itself begins at" : " is";
     return {.check = Check::misaligned,
-            .message = fmt::format("an access of {} bytes at byte {} of {}, which is no multiple of {}", width, offset,
-                                   name, width),
+            .message = fmt::format("an access of {} bytes at byte {} of {}, which{} no multiple of {}", width, offset,
+                                   name, what, width),
             .buffer = name,
             .byte_offset = offset,
             .bytes = width};

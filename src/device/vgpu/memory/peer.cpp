@@ -23,6 +23,11 @@ namespace {
 
 bool is_strong(const Instruction* in) { return (in->mode & kStrong) != 0; }
 
+/// Whether the scopes of two strong accesses of different blocks name each other.
+bool scopes_meet(const Instruction& one, const Instruction& other) {
+    return scope_of(one.mode) != Scope::block && scope_of(other.mode) != Scope::block;
+}
+
 }  // namespace
 
 uint64_t SharedMemory::cluster_address(uint64_t address) const {
@@ -93,7 +98,8 @@ bool SharedMemory::check_peer(Warp& warp, const Instruction& in, uint32_t lane, 
     const uint32_t thread = warp.thread(lane);
     const PeerAccess mine{own.rank_, thread, &in, warp.block->line_of(in, warp.frame), own.order_->now()};
     const auto conflicts = [&](const PeerAccess& before) {
-        if (is_strong(&in) && is_strong(before.at)) return false;
+        if (is_strong(&in) && is_strong(before.at) && (before.rank == mine.rank || scopes_meet(in, *before.at)))
+            return false;
         // Where the thread is not known, one that is in order is believed to be the one.
         for (uint32_t i = 0; i < before.threads; ++i)
             if (own.order_->in_order(thread, before.rank, before.thread + i, before.stamp)) return false;
