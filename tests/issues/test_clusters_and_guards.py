@@ -1,5 +1,5 @@
 """What a reader's own kernels had found: undefined guards that happen to be false, atomics of a block's scope between blocks of a
-cluster, %is_explicit_cluster, a grid as dim3(…), and a variable that is itself misaligned."""
+cluster, operands that many warpgroups share, %is_explicit_cluster, a grid as dim3(…), and a variable that is itself misaligned."""
 import pathlib
 import sys
 import unittest
@@ -35,6 +35,29 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) k(int* out) {
 }
 """
 
+SHARED_OPERAND = r"""
+__device__ unsigned long long descriptor(const void* at) {
+    return (__cvta_generic_to_shared(at) >> 4 & 0x3fff) | 128ull >> 4 << 16 | 256ull >> 4 << 32;
+}
+extern "C" __global__ void k(float* y) {
+    __shared__ alignas(128) unsigned short a[64 * 16], b[8 * 16];
+    const int group = threadIdx.x / 128;
+    for (int i = threadIdx.x; i < 64 * 16; i += blockDim.x) a[i] = 0x3f80;
+    for (int i = threadIdx.x; i < 8 * 16; i += blockDim.x) b[i] = 0x4000;
+    asm volatile("fence.proxy.async.shared::cta;");
+    __syncthreads();
+    float d[4] = {};
+    asm volatile("wgmma.fence.sync.aligned;");
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0,%1,%2,%3},%4,%5,1,1,1,0,0;"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(descriptor(a)), "l"(descriptor(b)));
+    asm volatile("wgmma.commit_group.sync.aligned;");
+    asm volatile("wgmma.wait_group.sync.aligned 0;");
+    if (group != LEFT_OUT) asm volatile("bar.sync 1, %0;" :: "r"(int(blockDim.x) - (LEFT_OUT < 9 ? 128 : 0)) : "memory");
+    if (group == WRITER && threadIdx.x % 128 < 8) b[threadIdx.x % 128] = 0;
+    for (int i = 0; i < 4; ++i) y[threadIdx.x * 4 + i] = d[i];
+}
+"""
+
 
 class ReadersKernels(Case):
     def outcome(self, file, source, launch, code, *more):
@@ -55,6 +78,17 @@ class ReadersKernels(Case):
             self.assertEqual(self.outcome("k.cu", SUM, "k<<<2, 32>>>(out)", 0, *more, "ADD=atomicAdd")["buffers"]["out"][:2], [2, 0])
             (report,) = self.outcome("k.cu", SUM, "k<<<2, 32>>>(out)", 3, *more, "ADD=atomicAdd_block")["reports"]
             self.assertEqual((report["check"], report["line"]), ("shared_race", 7))
+
+    def test_all_warpgroups_that_read_an_operand_are_known(self):
+        self.write("k.cu", SHARED_OPERAND)
+        for groups, writer, left_out in ((4, 3, 9), (4, 3, 0), (4, 3, 1), (4, 3, 2), (5, 0, 2), (5, 2, 3), (3, 2, 1), (8, 0, 6)):
+            for seed in "0", "1":
+                seen = self.json("exec", "k.cu", "--launch", f"k<<<1, {groups * 128}>>>(y)", "--buffer", f"y:f32[{groups * 512}]=uninit",
+                                 "--device", "vgpu", "--target", "sm_90a", "--seed", seed, "--define", f"WRITER={writer}", "--define",
+                                 f"LEFT_OUT={left_out}", code=0 if left_out == 9 else 3)
+                self.assertEqual([report["check"] for report in seen["reports"]], [] if left_out == 9 else ["shared_race"])
+                for report in seen["reports"]:
+                    self.assertEqual({report["line"], report["other"]["line"]}, {15, 19})
 
     def test_whether_a_cluster_is_explicit(self):
         source = 'extern "C" __global__ void k(int* out) { out[threadIdx.x] = 1 + __clusterDimIsSpecified(); }\n'

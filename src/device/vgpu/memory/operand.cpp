@@ -57,7 +57,7 @@ bool SharedMemory::end_read(Warp& warp, const Instruction& read, uint64_t addres
                                        .stamp = order_->now(),
                                        .threads = kProductThreads});
         } else {
-            note_read(g, me, 0);
+            note_product(g, me);
         }
         if (written <= mark || written == kPeerStamp) continue;
         if (written == kFlightStamp) {
@@ -81,6 +81,27 @@ bool SharedMemory::end_read(Warp& warp, const Instruction& read, uint64_t addres
         return false;
     }
     return true;
+}
+
+void SharedMemory::note_product(uint32_t granule, uint32_t who) {
+    note_read(granule, who, 0);
+    if (read_stamp_[granule] == kFlightStamp) return;
+    if (products_.empty()) products_.resize(read_stamp_.size());
+    Products& products = products_[granule];
+    if (products.stamp != read_stamp_[granule]) products = {.stamp = read_stamp_[granule]};
+    products.groups |= 1u << thread_of(who) / kProductThreads;
+    products.instruction = instruction_of(who);
+}
+
+/// A warpgroup's product that has read the granule and is not ordered before what the thread does now; kNobody: none.
+uint32_t SharedMemory::behind_product(uint32_t thread, uint32_t granule) const {
+    const Products& products = products_[granule];
+    if (products.stamp != read_stamp_[granule]) return kNobody;
+    for (Mask rest = products.groups; rest != 0; rest &= rest - 1) {
+        const uint32_t who = first_lane(rest) * kProductThreads | products.instruction << kThreadBits;
+        if (!read_before(thread, who, products.stamp)) return who;
+    }
+    return kNobody;
 }
 
 /// Whether a read is ordered before what the thread does now; one of an asynchronous product is where any thread of its

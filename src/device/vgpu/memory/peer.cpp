@@ -58,6 +58,10 @@ SharedMemory::PeerShadow& SharedMemory::peer_shadow(uint32_t granule) {
             shadow.reads.back().threads = kLanes;
         }
         if (read_other_[granule] != kNobody) shadow.reads.push_back(record(read_other_[granule], stamp));
+        if (!products_.empty() && products_[granule].stamp == stamp)
+            for (Mask rest = products_[granule].groups; rest != 0; rest &= rest - 1)
+                shadow.reads.push_back(
+                    record(first_lane(rest) * kProductThreads | products_[granule].instruction << kThreadBits, stamp));
     }
     read_stamp_[granule] = kPeerStamp;
     return shadow;

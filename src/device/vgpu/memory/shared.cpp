@@ -40,6 +40,7 @@ void SharedMemory::prepare(const Program& program, uint32_t dynamic_bytes, Order
     read_who_.assign(granules, kNobody);
     read_other_.assign(granules, kNobody);
     read_warps_.assign(granules, 0);
+    products_.clear();
     for (const Region& region : regions_) {
         // A granule that lies in a variable only in part stays a gap: such an access takes the exact path.
         const uint32_t from = (region.from + (1u << shift_) - 1) >> shift_, to = region.to >> shift_;
@@ -56,6 +57,7 @@ void SharedMemory::begin(bool restarted) {
         restart(read_stamp_);
     }
     if (restarted) behind_.clear();
+    if (restarted) products_.clear();
     for (const auto& [granule, shadow] : peers_) {
         if (write_stamp_[granule] == kPeerStamp) write_stamp_[granule] = 0;
         if (read_stamp_[granule] == kPeerStamp) read_stamp_[granule] = 0;
@@ -233,6 +235,8 @@ bool SharedMemory::check_lane(Warp& warp, const Instruction& in, uint32_t lane, 
                     for (uint32_t i = 0; i < kLanes && !fine; ++i) fine = order_->in_order(thread, other + i, read);
                     if (!fine) return race(warp, in, lane, address, width, someone, true);
                 }
+                if (const uint32_t who = products_.empty() ? kNobody : behind_product(thread, g); who != kNobody)
+                    return race(warp, in, lane, address, width, who, true);
             }
             if (written == kFlightStamp) forget_flight(write_who_[g]);
             if (!behind_.empty()) note_write(in, thread, g, reads);

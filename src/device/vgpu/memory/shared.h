@@ -173,6 +173,8 @@ class SharedMemory {
     uint32_t behind_race(const Instruction& in, uint32_t thread, uint32_t granule) const;
     void note_write(const Instruction& in, uint32_t thread, uint32_t granule, bool reads);
     void note_read(uint32_t granule, uint32_t who, Mask warps);
+    void note_product(uint32_t granule, uint32_t who);
+    uint32_t behind_product(uint32_t thread, uint32_t granule) const;
     bool misplaced(uint64_t address, uint32_t width) const;
     bool in_gap(uint64_t address, uint32_t width) const;
 
@@ -209,6 +211,12 @@ class SharedMemory {
     };
     std::vector<Behind> behind_;  // by granule, once there was a strong access
     Order* order_ = nullptr;
+    /// Warpgroups whose asynchronous products have read a granule since its read_stamp_ was `stamp`: bit i for the
+    /// i-th.
+    struct Products {
+        uint32_t stamp = 0, groups = 0, instruction = 0;
+    };
+    std::vector<Products> products_;  // by granule, once there was such a product
     uint32_t rank_ = 0, ranks_ = 1;
     Places own_places_;                               // what strong writes have left
     Places* places_ = &own_places_;                   // the same of the whole cluster
