@@ -13,7 +13,7 @@ namespace recuda::fuzz {
 namespace {
 
 constexpr size_t kMaxEntries = 4;
-constexpr uint64_t kFuel = 20'000;
+constexpr uint64_t kFuel = 8'000;
 constexpr size_t kBufferBytes = 4096;
 
 /// The tail of an input as a source of choices; zeros when it has run out.
