@@ -111,7 +111,7 @@ class ScriptedJudge final : public Evaluator {
     }
 
     std::function<void(int)> before;
-    bool dawdles = false;  // no evaluation ends before it is stopped
+    bool dawdles = false;                                                // no evaluation ends before it is stopped
     std::function<std::optional<Outcome>(const Candidate&)> outcome_of;  // none: as below
     std::function<double(const Candidate&)> cost_of;                     // none: `estimate`
     std::string log;                                                     // of those that fail to build
