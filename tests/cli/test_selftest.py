@@ -37,6 +37,9 @@ class Selftest(Case):
         readme = (ROOT / "README.md").read_text()
         cheats = 7 + sum("cheat" == one["kind"] for one in shown)  # seven attacks have no source
         self.assertIn(f"{cheats} in all, and\n{sum('fault' == one['kind'] for one in shown)} honest mistakes", readme)
+        uncatchable = sum(len(re.findall(r'^expect\s*= "uncatchable"$', file.read_text(), re.M))
+                          for file in (ROOT / "selftest" / "cases").glob("*.toml"))
+        self.assertIn(f"\n{uncatchable} cannot be caught", readme)
 
     def test_one_case_with_its_right_kernel(self):
         answer = self.json("selftest", "--only", "missing_barrier", "--device", "vgpu")
