@@ -16,8 +16,9 @@ byte and the kernels' cubins one after another:
 
 Compiling a Triton file runs its Python. Each request is therefore a child of its own, forked from this warm process, which
 itself runs in the jail that cuda-rlm made (no files, no network, no signals to others). The child starts no process, writes no
-more than recuda_confinement.py lets it, holds no descriptor but the one for its answer, and gives PTX alone: what is screened must be what runs, so another child, which runs nothing of the file,
-assembles that PTX. What a child leaves running ends with this process: the answer then begins with "-", and is a failure.
+more than recuda_confinement.py lets it, holds no descriptor but the one for its answer, and gives PTX alone: what is screened
+must be what runs, so another child, which runs nothing of the file, assembles that PTX. What a child leaves running ends with
+this process: the answer then begins with "-", and is a failure.
 """
 
 import ast

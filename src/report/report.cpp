@@ -146,7 +146,7 @@ void write_report(const RunFolder& folder, const RunResult& result, const std::v
                       .notes = notes,
                       .has_plot = !plot.empty(),
                       .has_ratio_plot = !ratios.empty()};
-    if (result.best) parts.best_source = read_file(folder.path() / result.best->file);
+    if (result.best) parts.best_source = read_own_file(folder.path() / result.best->file);
     write_atomically(folder.path() / "report.md", printable(report_markdown(result, parts)));
 }
 

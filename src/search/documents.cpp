@@ -63,7 +63,8 @@ const std::vector<ShownDocument>& Documents::find(const IndexQuery& query, bool 
     std::vector<ShownDocument> documents;
     for (Found& found : index_.query(query)) {
         std::string text = kernels ? index_.kernel(found.document) : "";
-        if (kernels == !text.empty()) documents.push_back({std::move(found), std::move(text)});
+        if (kernels && text.empty()) continue;
+        documents.push_back({std::move(found), std::move(text)});
     }
     return keep(asked, documents);
 }
